@@ -1,0 +1,1 @@
+export * as Abortable from "./Abortable.ts"
