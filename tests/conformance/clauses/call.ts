@@ -74,12 +74,12 @@ export const call = {
       "WRAPPER_FAILURE), the registry lives on. Thrown values of any kind (`undefined`, a Proxy that throws on " +
       "inspection, a string) become a message without crashing.",
     "CALL-22": "Which stages run, by outcome so far:\n\n" +
-      "| outcome decided at | post-policy | finalizeContent | publish |\n" +
-      "|---|---|---|---|\n" +
-      "| materialization failure, pre-aborted entry | no | yes | yes |\n" +
-      "| pre-policy / wrapper / post-policy threw | no | yes | yes |\n" +
-      "| denial, approval refused, schema-invalid arguments, cancelled before dispatch | yes | yes | yes |\n" +
-      "| unknown tool, tool failure, invalid output, timeout, success, cancelled after dispatch | yes | yes | yes |\n\n" +
+      "| outcome decided at                                                                     | post-policy | finalizeContent | publish |\n" +
+      "| -------------------------------------------------------------------------------------- | ----------- | --------------- | ------- |\n" +
+      "| materialization failure, pre-aborted entry                                             | no          | yes             | yes     |\n" +
+      "| pre-policy / wrapper / post-policy threw                                               | no          | yes             | yes     |\n" +
+      "| denial, approval refused, schema-invalid arguments, cancelled before dispatch          | yes         | yes             | yes     |\n" +
+      "| unknown tool, tool failure, invalid output, timeout, success, cancelled after dispatch | yes         | yes             | yes     |\n\n" +
       "Approval: rejected → DENIED; unavailable, or a channel that throws → DENIED with its own reason; cancelled → " +
       "ABORTED_BEFORE_DISPATCH. An answer that comes later is refused as stale.",
     "CALL-23": "Post-policy may accept, replace content, replace the value (revalidated; never on a failure; never " +

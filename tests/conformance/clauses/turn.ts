@@ -18,8 +18,8 @@ export const turn = {
       "recorded; work queued while cancelling runs afterwards or is refused, never lost silently.",
     "TURN-07": "The log is append-only and balanced: each `tool/call` has exactly one `tool/result` citing it, " +
       "appended durably when the call settles; model order belongs to the projection. A `tool/dispatched` mark is " +
-      "durable before the body is invoked (marks due during a commit share the next one). The mark means *may have " +
-      "run*: ABORTED_BEFORE_DISPATCH may follow it and the validator accepts that. A mark that can't be written " +
+      "durable before the body is invoked (marks due during a commit share the next one). The mark means _may have " +
+      "run_: ABORTED_BEFORE_DISPATCH may follow it and the validator accepts that. A mark that can't be written " +
       "prevents the body. A retry writes no second mark.",
     "TURN-08": "Crash is cancellation: reopening a log closes open calls: marked → ABORTED (effects possible), not " +
       "marked → ABORTED_BEFORE_DISPATCH. Idempotent. Writing needs the owner lease (pid, process start time, boot " +
