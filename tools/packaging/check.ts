@@ -1,0 +1,62 @@
+/**
+ * Packs packages and checks the tarballs: what they hold, what they say of themselves, what publint and
+ * arethetypeswrong find, and what somebody who installs them meets.
+ */
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import type { Package } from "../packages.ts"
+import { run } from "../run.ts"
+import * as Consumer from "./consumer.ts"
+import * as Files from "./files.ts"
+import * as Manifest from "./manifest.ts"
+
+interface PackReport {
+  readonly filename: string
+  readonly files: ReadonlyArray<{ readonly path: string }>
+}
+
+const pack = async (pkg: Package, destination: string): Promise<PackReport> => {
+  // `--ignore-scripts`: what is checked is what was built, not what a script makes on the way.
+  const args = ["pack", "--json", "--ignore-scripts", "--no-update-notifier", "--pack-destination", destination]
+  const { code, stdout, output } = await run("npm", args, { cwd: pkg.directory, output: "capture" })
+  if (code !== 0) throw new Error(`npm pack failed in ${pkg.directory}:\n${output}`)
+  const [report] = JSON.parse(stdout) as [PackReport]
+  return report
+}
+
+const tool = async (command: string, args: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
+  const { code, output } = await run(command, args, { output: "capture" })
+  return code === 0 ? [] : [`${command} found faults:\n${output}`]
+}
+
+/** The faults of `packages` as they would be published, as sentences. `directory` is an empty directory to work in. */
+export const check = async (directory: string, packages: ReadonlyArray<Package>): Promise<ReadonlyArray<string>> => {
+  const found: Array<string> = []
+  const packed: Array<Consumer.Packed> = []
+  for (const pkg of packages) {
+    const { filename, files } = await pack(pkg, directory)
+    const tarball = join(directory, filename)
+    const modules = Consumer.entryPoints(pkg).filter((entry) => entry !== pkg.manifest.name).map((entry) =>
+      entry.slice(pkg.manifest.name.length + 1)
+    )
+    const faults = [
+      ...Manifest.faults(pkg.manifest),
+      ...Files.faults(pkg, files.map((file) => file.path)),
+      ...await tool("publint", ["run", tarball, "--strict"]),
+      // Entry points behind a pattern are not discovered, so they are named.
+      ...await tool("attw", [
+        tarball,
+        "--profile=esm-only",
+        "--no-color",
+        "--no-emoji",
+        ...(modules.length === 0 ? [] : ["--include-entrypoints", ...modules])
+      ])
+    ]
+    found.push(...faults.map((fault) => `${pkg.manifest.name}: ${fault}`))
+    packed.push({ pkg, tarball })
+  }
+  const project = join(directory, "consumer")
+  mkdirSync(project)
+  found.push(...await Consumer.faults(project, packed))
+  return found
+}
