@@ -4,6 +4,7 @@
 import { Data, Effect, Schema } from "effect"
 import { fork } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import { childEnvironment } from "../child-environment.ts"
 
 const CollectedTest = Schema.Struct({
   /** Relative to the root, with `/`. */
@@ -47,11 +48,7 @@ export const collect = (root: string): Effect.Effect<Collected, CollectorDied> =
   Effect.callback((resume) => {
     const child = fork(collector, [root], {
       cwd: root,
-      // The variables of a run that we are part of would be taken for the child's own.
-      env: {
-        ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("VITEST"))),
-        NODE_OPTIONS: "--conditions=@quiesce/source"
-      },
+      env: childEnvironment(),
       execArgv: [],
       stdio: ["ignore", "ignore", "pipe", "ipc"]
     })

@@ -1,0 +1,5 @@
+/** Every mutant of the repository: one list per package. */
+import { core } from "./core.ts"
+import type { Mutant } from "./Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [...core]
