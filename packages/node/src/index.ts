@@ -1,0 +1,5 @@
+export * as Command from "./Command.ts"
+export * as Outcome from "./Outcome.ts"
+export * as Output from "./Output.ts"
+export * as Process from "./Process.ts"
+export * as SpawnFailed from "./SpawnFailed.ts"

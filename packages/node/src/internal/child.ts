@@ -1,0 +1,105 @@
+/**
+ * One child process as Node gives it: its start, its exit, and its pipes.
+ *
+ * Besides its output the child inherits a *lifeline*, a pipe nobody writes to. It reads as closed once the last process
+ * that inherited it is gone, also one that sent its output elsewhere; so while it is open, somebody may be alive.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as ChildProcess from "node:child_process"
+import { type Readable, Writable } from "node:stream"
+import type { Command } from "../Command.ts"
+import type * as Outcome from "../Outcome.ts"
+import { SpawnFailed } from "../SpawnFailed.ts"
+import { environmentFor } from "./environment.ts"
+import type { Host } from "./host.ts"
+import * as Lineage from "./lineage.ts"
+
+export interface Child {
+  readonly pid: number
+  readonly lineage: Lineage.Lineage
+  /** The pipes by which its descendants can be found. */
+  readonly pipes: ReadonlySet<string>
+  /** Completed in the tick in which Node learns of the exit. */
+  readonly exited: Deferred.Deferred<Outcome.Exit>
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+  readonly lifeline: Readable
+}
+
+/**
+ * Starts the program in a session and group of its own.
+ *
+ * **Errors**: `SpawnFailed`; then nothing was started.
+ */
+export const start = (
+  host: Host,
+  command: Command,
+  mark: string,
+  stdin: "closed" | "piped"
+): Effect.Effect<Child, SpawnFailed> =>
+  Effect.callback((resume) => {
+    const failed = (error: unknown) => resume(Effect.fail(SpawnFailed.from(command, error)))
+    try {
+      const child = ChildProcess.spawn(command.program, command.args, {
+        cwd: command.cwd,
+        env: environmentFor(command, mark, process.env),
+        detached: true,
+        stdio: [stdin === "closed" ? "ignore" : "pipe", "pipe", "pipe", "pipe"],
+        windowsHide: true
+      })
+      // A failed start is reported in the next tick, and a child has further errors only for calls we never make.
+      child.on("error", failed)
+      if (child.pid !== undefined) resume(connect(host, command, mark, child, child.pid))
+    } catch (error) {
+      failed(error)
+    }
+  })
+
+/** Standard output, standard error and the lifeline, as the child counts them. */
+const pipeDescriptors = [1, 2, 3]
+
+/** Stands for the standard input of a child that was given none. */
+const closedInput: Writable = new Writable().destroy()
+
+const connect = (
+  host: Host,
+  command: Command,
+  mark: string,
+  child: ChildProcess.ChildProcess,
+  pid: number
+): Effect.Effect<Child, SpawnFailed> => {
+  const lifeline = child.stdio[3] as Readable
+  for (const stream of [child.stdin, child.stdout, child.stderr, lifeline]) {
+    // A pipe that breaks because the child is gone is no event of its own: the exit says it.
+    stream?.on("error", () => {})
+  }
+  // In this tick the child cannot have been reaped, so these are its row and its pipes and not a successor's.
+  const row = host.row(pid)
+  if (row === undefined) {
+    // No file was free to read it. Whom we cannot tell from strangers we could not end later, so it ends now.
+    host.kill(-pid, "SIGKILL")
+    return Effect.fail(new SpawnFailed({ program: command.program, reason: "Exhausted", code: "EMFILE" }))
+  }
+  const lineage = Lineage.make(row, mark)
+  const exited = Deferred.makeUnsafe<Outcome.Exit>()
+  child.on("exit", (code, signal) => {
+    // In this tick the number cannot be a successor's either. Whoever is in the session now proves later that it is
+    // ours still, whatever became of their environment.
+    if (host.kill(-pid, 0) !== "Gone") Lineage.remember(lineage, host.inSession(row.session))
+    const exit: Outcome.Exit = signal === null ? { _tag: "Code", code: code ?? 0 } : { _tag: "Signal", signal }
+    Deferred.doneUnsafe(exited, Exit.succeed(exit))
+  })
+  return Effect.succeed({
+    pid,
+    lineage,
+    pipes: host.pipes(pid, pipeDescriptors),
+    exited,
+    stdin: child.stdin ?? closedInput,
+    stdout: child.stdout as Readable,
+    stderr: child.stderr as Readable,
+    lifeline
+  })
+}

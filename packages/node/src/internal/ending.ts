@@ -1,0 +1,162 @@
+/**
+ * Ends every process of a command: SIGTERM, a grace, SIGKILL, and a look that finds nobody.
+ *
+ * 1. Nothing is believed but the process table: not that a signal was delivered, not that a leader's end is the end of
+ *    its group, not that one look at a table that changes while it is read shows everybody.
+ * 2. Each group is asked once, when it is first seen, and killed as often as somebody is found in it after the grace.
+ * 3. It ends: the grace and the wait behind SIGKILL are bounded, and who is left then is named.
+ *
+ * There is no event for the death of a process that is not a child, so between looks it waits on the clock, briefly at
+ * first (most processes die within a millisecond) and then longer.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type { Host } from "./host.ts"
+import { attribute, type Attribution, type Carries, isAlive, isSame, type Lineage, type Row } from "./lineage.ts"
+import * as Signal from "./signal.ts"
+
+export interface Ended {
+  /** How many, besides the leader, had to be ended. */
+  readonly swept: number
+  /** Ours, and alive in spite of it all. */
+  readonly survivors: ReadonlyArray<Survivor>
+  /** Strangers that carry our mark or hold our pipes. */
+  readonly suspects: ReadonlyArray<Row>
+  /** The table could be read to its end. */
+  readonly isProved: boolean
+}
+
+export interface Survivor {
+  readonly row: Row
+  /** `Unkillable`: it did not die of SIGKILL in time. `Denied`: we may not signal it. `Spared`: it was not to be ended. */
+  readonly why: "Unkillable" | "Denied" | "Spared"
+}
+
+export interface Options {
+  /** How long those that are there are left in peace before they are asked. */
+  readonly patience: Effect.Effect<unknown>
+  readonly grace: Duration.Duration
+  readonly carries: (row: Row) => Carries
+  readonly spares: (row: Row) => boolean
+}
+
+/**
+ * Only a process stuck in the kernel (a dead network disk) or one giving back a very large memory outlives SIGKILL by
+ * more than an instant; the caller is told about it rather than kept waiting.
+ */
+export const killWait = Duration.seconds(5)
+
+/** The longest wait between two looks at the processes last seen; a tenth of what a person notices. */
+const longestPause = 25
+
+/** The longest wait between two looks at the whole table: newcomers are asked no later than this. */
+const longestStare = 250
+
+/** A table that changed while it was read, or held somebody unreadable, is read this often before it is believed. */
+const looks = 3
+
+export const end = Effect.fnUntraced(function*(
+  host: Host,
+  lineage: Lineage,
+  options: Options
+): Effect.fn.Return<Ended> {
+  let seen = yield* look(host, lineage, options.carries)
+  if (seen.alive.length > 0) {
+    yield* options.patience
+    seen = yield* look(host, lineage, options.carries)
+  }
+
+  const killAt = (yield* now) + Duration.toMillis(options.grace)
+  const giveUpAt = killAt + Duration.toMillis(killWait)
+  const asked = new Map<number, Row>()
+  const denied = new Map<number, Row>()
+  for (;; seen = yield* look(host, lineage, options.carries)) {
+    const targets = seen.alive.filter((row) => !options.spares(row))
+    const time = yield* now
+    if ((targets.length === 0 && seen.isComplete) || time >= giveUpAt) {
+      asked.delete(lineage.leader.pid)
+      return {
+        swept: asked.size,
+        survivors: [
+          ...targets.map((row): Survivor => ({ row, why: has(denied, row) ? "Denied" : "Unkillable" })),
+          ...seen.alive.filter(options.spares).map((row): Survivor => ({ row, why: "Spared" }))
+        ],
+        suspects: seen.suspects,
+        isProved: seen.isComplete
+      }
+    }
+
+    const late = time >= killAt
+    for (const [pgrp, members] of groups(targets)) {
+      // (2): who joins a group that was asked is killed with it, and not asked for itself.
+      const isAsked = members.some((row) => has(asked, row))
+      for (const row of members) asked.set(row.pid, row)
+      if (!late && isAsked) continue
+      for (const row of signal(host, pgrp, members, late ? "SIGKILL" : "SIGTERM")) denied.set(row.pid, row)
+    }
+    yield* awaitGone(host, targets, Math.min(late ? giveUpAt : killAt, time + longestStare))
+  }
+})
+
+const now = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1000n) / 1000)
+
+const has = (rows: ReadonlyMap<number, Row>, row: Row): boolean => {
+  const found = rows.get(row.pid)
+  return found !== undefined && isSame(found, row)
+}
+
+const groups = (rows: ReadonlyArray<Row>): ReadonlyMap<number, ReadonlyArray<Row>> => Map.groupBy(rows, (row) => row.pgrp)
+
+/** Signals a group as one where that is safe, else its members one by one; returns those that may not be signalled. */
+const signal = (
+  host: Host,
+  pgrp: number,
+  members: ReadonlyArray<Row>,
+  name: "SIGTERM" | "SIGKILL"
+): ReadonlyArray<Row> => {
+  const send = (signal: NodeJS.Signals): ReadonlyArray<Row> => {
+    if (Signal.toGroup(host, pgrp, members, signal) === "Sent") return []
+    return members.filter((row) => Signal.toProcess(host, row, signal) === "Denied")
+  }
+  const refused = send(name)
+  // A stopped process takes SIGTERM only once it continues.
+  if (name === "SIGTERM" && members.some((row) => row.state === "T")) send("SIGCONT")
+  return refused
+}
+
+const look = Effect.fnUntraced(function*(
+  host: Host,
+  lineage: Lineage,
+  carries: Options["carries"]
+): Effect.fn.Return<Attribution & { readonly isComplete: boolean }> {
+  for (let count = 1;; count++) {
+    const { isComplete, restless, rows } = yield* host.table
+    const seen = attribute(rows, lineage, host.self, carries)
+    const isDoubtful = restless || seen.unreadable || !isComplete
+    if (seen.alive.length > 0 || count === looks || !isDoubtful) return { ...seen, isComplete }
+    yield* Effect.sleep(count)
+  }
+})
+
+/** Waits until none of `rows` is alive, and no longer than `until`. */
+const awaitGone = Effect.fnUntraced(function*(host: Host, rows: ReadonlyArray<Row>, until: number) {
+  for (let pause = rows.length === 0 ? longestPause : 1;; pause = Math.min(pause * 2, longestPause)) {
+    const left = until - (yield* now)
+    if (left <= 0) return
+    yield* Effect.sleep(Math.min(pause, left))
+    const alive = rows.some((row) => {
+      const current = host.row(row.pid)
+      return current !== undefined && isSame(current, row) && isAlive(current)
+    })
+    if (!alive) return
+  }
+})
+
+/** Both together, when the second looked for more than the first. */
+export const both = (first: Ended, second: Ended): Ended => ({
+  swept: first.swept + second.swept,
+  survivors: second.survivors,
+  suspects: [...first.suspects.filter((row) => !second.suspects.some((other) => isSame(other, row))), ...second.suspects],
+  isProved: second.isProved
+})

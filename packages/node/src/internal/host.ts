@@ -1,0 +1,43 @@
+/**
+ * What ending a command asks of the machine: who is alive, and the raw `kill`.
+ *
+ * The state machine (`ending.ts`) and the rules of who is ours (`lineage.ts`) and who may be signalled (`signal.ts`)
+ * know a machine only through this, so that they can be run against a machine that is not there.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { Carries, Row } from "./lineage.ts"
+import { hostNode } from "./hostNode.ts"
+
+/** What `kill` said. `Gone`: nobody is there. `Denied`: it belongs to another user. */
+export type Delivery = "Sent" | "Gone" | "Denied"
+
+export interface Host {
+  /** The row of one process at this instant, synchronously; this is what makes a proof "in the same tick" possible. */
+  readonly row: (pid: number) => Row | undefined
+  /** The members of a session at this instant, synchronously. */
+  readonly inSession: (session: number) => ReadonlyArray<Row>
+  /** Every process. It yields between slices: the table is no snapshot. */
+  readonly table: Effect.Effect<Table>
+  readonly carriesMark: (row: Row, mark: string) => Carries
+  readonly holds: (row: Row, pipes: ReadonlySet<string>) => Carries
+  /** The names of the pipes `pid` has open as descriptors `fds`, as `holds` compares them. */
+  readonly pipes: (pid: number, fds: ReadonlyArray<number>) => ReadonlySet<string>
+  /** The system call as it is, without any rule; 0 sends nothing and says whether somebody is there. */
+  readonly kill: (target: number, signal: NodeJS.Signals | 0) => Delivery
+  /** This process. */
+  readonly self: Row
+}
+
+export interface Table {
+  readonly rows: ReadonlyArray<Row>
+  /** Some process came or went while it was read: one that passes itself on by forking may have been missed. */
+  readonly restless: boolean
+  /** False where the system refused to be read (no file was free): then nobody's absence means anything. */
+  readonly isComplete: boolean
+}
+
+/** The machine commands run on. */
+export const Host: Context.Reference<Host> = Context.Reference<Host>("@quiesce/node/internal/Host", {
+  defaultValue: hostNode
+})

@@ -1,0 +1,124 @@
+/**
+ * The process table of Linux, read from `/proc`.
+ *
+ * A process may end between any two reads of it, so every read may find nothing, and none of them throws.
+ */
+import * as Effect from "effect/Effect"
+import * as FileSystem from "node:fs"
+import type { Table } from "./host.ts"
+import type { Carries, Row } from "./lineage.ts"
+
+/** Reads the row of one process; where it cannot be read it proves nothing, like one that is not there. */
+export const row = (pid: number): Row | undefined => {
+  const stat = read(`/proc/${pid}/stat`)
+  return typeof stat === "string" ? parseStat(stat) : undefined
+}
+
+/**
+ * Parses a line of `/proc/<pid>/stat`.
+ *
+ * The name is whatever the program calls itself, blanks and parentheses included, so the numbers begin behind the last
+ * `)`.
+ *
+ * **Source**: proc_pid_stat(5): state, ppid, pgrp and session are fields 3 to 6, the start time is field 22.
+ */
+export const parseStat = (stat: string): Row | undefined => {
+  const open = stat.indexOf("(")
+  const close = stat.lastIndexOf(")")
+  const fields = stat.slice(close + 2).split(" ")
+  const [state, ppid, pgrp, session] = fields
+  const started = fields[19]
+  if (open < 0 || close < open || state === undefined || started === undefined) return undefined
+  return {
+    pid: Number(stat.slice(0, open - 1)),
+    ppid: Number(ppid),
+    pgrp: Number(pgrp),
+    session: Number(session),
+    state,
+    started: Number(started),
+    name: stat.slice(open + 1, close)
+  }
+}
+
+/** Every process in turn, read when it is asked for. */
+function* walk(): Generator<Row | typeof gone | typeof unreadable> {
+  const entries = list("/proc")
+  if (entries === gone || entries === unreadable) return yield unreadable
+  for (const entry of entries) {
+    const pid = Number(entry)
+    if (!Number.isInteger(pid)) continue
+    const stat = read(`/proc/${pid}/stat`)
+    yield typeof stat === "string" ? parseStat(stat) ?? unreadable : stat
+  }
+}
+
+/** A row takes about 20 µs to read; between slices of this many, others get their turn. */
+const slice = 64
+
+export const table: Effect.Effect<Table> = Effect.gen(function*() {
+  const rows: Array<Row> = []
+  let restless = false
+  let isComplete = true
+  let count = 0
+  for (const found of walk()) {
+    if (found === gone) restless = true
+    else if (found === unreadable) isComplete = false
+    else rows.push(found)
+    if (++count % slice === 0) yield* Effect.yieldNow
+  }
+  return { rows, restless, isComplete }
+})
+
+/** The members of a session at this instant. */
+export const inSession = (session: number): ReadonlyArray<Row> => {
+  const members: Array<Row> = []
+  for (const found of walk()) if (typeof found === "object" && found.session === session) members.push(found)
+  return members
+}
+
+/** Whether the environment `pid` was started with holds the mark. */
+export const carriesMark = (row: Row, mark: string): Carries => {
+  const environment = read(`/proc/${row.pid}/environ`)
+  if (environment === gone) return "Lacks"
+  // While `exec` replaces a program its environment reads as empty for an instant; so does a cleared one, for ever.
+  if (environment === unreadable || environment.length === 0) return "Unreadable"
+  return environment.includes(mark) ? "Carries" : "Lacks"
+}
+
+/** Whether `pid` has one of `pipes` open. */
+export const holds = (row: Row, pipes: ReadonlySet<string>): Carries => {
+  const fds = list(`/proc/${row.pid}/fd`)
+  if (fds === gone) return "Lacks"
+  if (fds === unreadable) return "Unreadable"
+  return fds.some((fd) => pipes.has(link(`/proc/${row.pid}/fd/${fd}`))) ? "Carries" : "Lacks"
+}
+
+/**
+ * The pipes `pid` has open as the descriptors `fds`: Node's are sockets, and `socket:[4711]` is one socket of this
+ * machine. What a quick child put in their place (`/dev/null`) is everybody's and no sign of descent.
+ */
+export const pipes = (pid: number, fds: ReadonlyArray<number>): ReadonlySet<string> =>
+  new Set(fds.map((fd) => link(`/proc/${pid}/fd/${fd}`)).filter((file) => file.startsWith("socket:")))
+
+/** There is no such process any more, or it is none of our business. */
+const gone = Symbol("gone")
+/** The system had no file or no memory free: nothing is known. */
+const unreadable = Symbol("unreadable")
+
+const attempt = <A>(f: () => A): A | typeof gone | typeof unreadable => {
+  try {
+    return f()
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    return code === "ENOENT" || code === "ESRCH" || code === "EACCES" || code === "EPERM" ? gone : unreadable
+  }
+}
+
+const read = (path: string) => attempt(() => FileSystem.readFileSync(path, "utf8"))
+
+const list = (path: string) => attempt<ReadonlyArray<string>>(() => FileSystem.readdirSync(path))
+
+const link = (path: string): string => {
+  const file = attempt(() => FileSystem.readlinkSync(path))
+  return typeof file === "string" ? file : ""
+}

@@ -1,0 +1,176 @@
+/**
+ * One command from its start to the moment nobody of it is left.
+ *
+ * Invariants: (1) What came first decides the outcome: a stop that is requested after the exit is known changes
+ * nothing, an exit after a request does not undo it. (2) There is one road to the outcome, walked once, by one fiber
+ * that nobody interrupts; the scope's finalizer waits for it. (3) Every wait on that road behind its first step is
+ * bounded.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Crypto from "node:crypto"
+import type { Command } from "../Command.ts"
+import type * as Outcome from "../Outcome.ts"
+import type { SpawnFailed } from "../SpawnFailed.ts"
+import * as Child from "./child.ts"
+import * as Ending from "./ending.ts"
+import { Host } from "./host.ts"
+import * as Lineage from "./lineage.ts"
+import * as Tap from "./tap.ts"
+
+export interface Supervised {
+  readonly child: Child.Child
+  readonly stdout: Tap.Tap
+  readonly stderr: Tap.Tap
+  readonly outcome: Effect.Effect<Outcome.Ran>
+  readonly stop: Effect.Effect<Outcome.Ran>
+}
+
+export interface Mode {
+  readonly stdin: "closed" | "piped"
+  readonly output: "kept" | "streamed"
+}
+
+/** Starts `command`; closing the scope stops it and waits for its outcome. */
+export const start = (command: Command, mode: Mode): Effect.Effect<Supervised, SpawnFailed, Scope.Scope> =>
+  Effect.acquireRelease(acquire(command, mode), (supervised) => supervised.stop)
+
+const acquire = Effect.fnUntraced(function*(
+  command: Command,
+  mode: Mode
+): Effect.fn.Return<Supervised, SpawnFailed> {
+  const host = yield* Host
+  // Not `Random`, which a test may seed: two commands with one mark would take each other's processes for their own.
+  const mark = Crypto.randomUUID()
+  const child = yield* Child.start(host, command, mark, mode.stdin)
+  const stdout = yield* Tap.make(child.stdout, command.maxBytes, mode.output)
+  const stderr = yield* Tap.make(child.stderr, command.maxBytes, mode.output)
+  const lifeline = yield* Tap.make(child.lifeline, 0, "kept")
+
+  const requested = Deferred.makeUnsafe<Request>()
+  const request = (why: Request) => {
+    // (1)
+    if (!Deferred.isDoneUnsafe(child.exited)) Deferred.doneUnsafe(requested, Exit.succeed(why))
+  }
+
+  const outcome = Deferred.makeUnsafe<Outcome.Ran>()
+  const road = Effect.gen(function*() {
+    const over = Effect.raceFirst(Deferred.await(child.exited), Deferred.await(requested))
+    if (command.timeout === undefined) yield* over
+    else if (Option.isNone(yield* Effect.timeoutOption(over, command.timeout))) request("TimedOut")
+    const why = Deferred.isDoneUnsafe(requested) ? yield* Deferred.await(requested) : undefined
+    const patience = why === undefined ? closedWithin([stdout, stderr], command.drain) : Effect.void
+    const ended = yield* endAll(host, command, child, patience, [stdout, stderr, lifeline])
+    const exit = isAmong(ended.survivors, child.lineage.leader) ? undefined : yield* Deferred.await(child.exited)
+    return outcomeOf(command, why, exit, {
+      stdout: stdout.output(),
+      stderr: stderr.output(),
+      swept: ended.swept,
+      residue: ended.residue
+    })
+  })
+  // Nobody interrupts it: the scope's finalizer owns it, asks it to come to its end, and waits.
+  yield* Effect.forkDetach(Deferred.into(road, outcome), { startImmediately: true })
+
+  return {
+    child,
+    stdout,
+    stderr,
+    outcome: Deferred.await(outcome),
+    stop: Effect.suspend(() => {
+      request("Cancelled")
+      return Deferred.await(outcome)
+    })
+  }
+})
+
+type Request = "TimedOut" | "Cancelled"
+
+const outcomeOf = (
+  command: Command,
+  why: Request | undefined,
+  exit: Outcome.Exit | undefined,
+  settled: Outcome.Settled
+): Outcome.Ran => {
+  switch (why) {
+    case "Cancelled":
+      return { _tag: "Cancelled", exit, ...settled }
+    case "TimedOut":
+      return { _tag: "TimedOut", timeout: command.timeout ?? Duration.infinity, exit, ...settled }
+    case undefined:
+      return exit?._tag === "Signal"
+        ? { _tag: "Signalled", signal: exit.signal, ...settled }
+        : { _tag: "Exited", code: exit?.code ?? 0, ...settled }
+  }
+}
+
+/**
+ * How long an end-of-file that is already there may take to be read. It is a matter of one turn of the event loop; the
+ * bound counts for the case that somebody unknown holds the pipe.
+ */
+const lastWords = Duration.millis(50)
+
+/** Ends every process of the command, first those it can name, then those that hold its pipes; then lets go of these. */
+const endAll = Effect.fnUntraced(function*(
+  host: Host,
+  command: Command,
+  child: Child.Child,
+  patience: Effect.Effect<unknown>,
+  taps: ReadonlyArray<Tap.Tap>
+) {
+  const { lineage } = child
+  const spares = (row: Lineage.Row) => command.strays === "report" && row.session !== lineage.leader.session
+  const end = (carries: Ending.Options["carries"]) =>
+    Ending.end(host, lineage, { patience, grace: command.grace, carries, spares })
+
+  let ended = yield* end((row) => host.carriesMark(row, lineage.mark))
+  for (const tap of taps) tap.release()
+  if (!(yield* closedWithin(taps, lastWords))) {
+    ended = Ending.both(ended, yield* end((row) => host.holds(row, child.pipes)))
+    yield* closedWithin(taps, lastWords)
+  }
+  const isHeld = taps.some((tap) => !tap.isClosed())
+  for (const tap of taps) tap.destroy()
+  return { ...ended, residue: residueOf(ended, isHeld) }
+})
+
+/** Waits until all of `taps` are closed, and says whether they are, after at most `duration`. */
+const closedWithin = Effect.fnUntraced(function*(taps: ReadonlyArray<Tap.Tap>, duration: Duration.Duration) {
+  const closed = Effect.forEach(taps, (tap) => tap.closed, { discard: true })
+  if (Option.isSome(yield* Effect.timeoutOption(closed, duration))) return true
+  // A host that was busy all the time finds the timer before the pipes: let it look at these once.
+  yield* Effect.yieldNow
+  yield* Effect.yieldNow
+  return taps.every((tap) => tap.isClosed())
+})
+
+const isAmong = (survivors: ReadonlyArray<Ending.Survivor>, row: Lineage.Row): boolean =>
+  survivors.some((survivor) => Lineage.isSame(survivor.row, row))
+
+const residueOf = (ended: Ending.Ended, isHeld: boolean): ReadonlyArray<Outcome.Residue> => {
+  const named = [
+    ...ended.survivors.map(({ row, why }) => residue(row, survivorTexts[why])),
+    ...ended.suspects.map((row) => residue(row, "may have been started by the command: it carries its mark or its pipes"))
+  ]
+  if (!ended.isProved) return [...named, { kind: "process", detail: "the process table could not be read" }]
+  if (isHeld && named.length === 0) {
+    return [{ kind: "process", detail: "a process that cannot be found still holds the command's pipes" }]
+  }
+  return named
+}
+
+const residue = ({ name, pid }: Lineage.Row, what: string): Outcome.Residue => ({
+  kind: "process",
+  pid,
+  detail: `process ${pid} (${name}) ${what}`
+})
+
+const survivorTexts = {
+  Unkillable: `is alive ${Duration.format(Ending.killWait)} after SIGKILL`,
+  Denied: "belongs to another user and cannot be signalled",
+  Spared: "runs on in a session of its own"
+} satisfies { readonly [W in Ending.Survivor["why"]]: string }
