@@ -1,7 +1,7 @@
 /**
  * A child process that runs named tests of a scratch copy on request. It keeps the test runner between requests, so
- * that a trial costs the run of one test and not a start of everything (0.9 s instead of 2.1 s); the tests themselves
- * run in a process of their own, new for each trial.
+ * that a trial costs the run of one test and not a start of everything (about 1 s instead of 2.2 s); the tests
+ * themselves run in a process of their own, new for each trial.
  *
  * Run as `test-process.ts <root> <test timeout in ms>` with an IPC channel; `TestProcess.ts` is the parent's side.
  */
