@@ -11,9 +11,12 @@ const loaders: Readonly<Record<string, () => Promise<{ readonly table: Table }>>
   scaling: () => import("./tables/scaling.ts"),
   pending: () => import("./tables/pending.ts"),
   singleUse: () => import("./tables/singleUse.ts"),
+  bridge: () => import("./tables/bridge.ts"),
+  deadline: () => import("./tables/deadline.ts"),
   abort: () => import("./tables/abort.ts"),
   memory: () => import("./tables/memory.ts"),
-  settled: () => import("./tables/settled.ts")
+  settled: () => import("./tables/settled.ts"),
+  import: () => import("./tables/import.ts")
 }
 
 export const names: ReadonlyArray<string> = Object.keys(loaders)

@@ -40,10 +40,20 @@ export const reference: FiberHost = {
 const pre = (_: Arguments): Effect.Effect<boolean> => Effect.succeed(true)
 const post = pre
 
-const bodyEffect = (body: Body, parameters: Arguments): Effect.Effect<string> =>
+/** A promise body as an Effect: the bridge by hand. */
+export const bridge = (body: Body, parameters: Arguments): Effect.Effect<string> =>
   join(() => {
     const call = new Reference.Call()
     return { result: body(parameters, call), cancel: () => call.cancel("ABORTED", undefined) }
+  })
+
+/** The same under a timer. */
+export const bridgeWithTimer = (body: Body, parameters: Arguments): Effect.Effect<string> =>
+  join(() => {
+    const call = new Reference.Call()
+    const timer = setTimeout(() => call.cancel("TOOL_TIMEOUT", undefined), Reference.stages.budgetMillis)
+    const result = body(parameters, call).finally(() => clearTimeout(timer))
+    return { result, cancel: () => call.cancel("ABORTED", undefined) }
   })
 
 const succeed = (value: string): Reference.Result => Object.freeze({ _tag: "Success", dispatched: true, value })
@@ -60,7 +70,7 @@ const allEffect = (
     call: (parameters) =>
       Effect.flatMap(pre(parameters), () =>
         Effect.flatMap(
-          bounded(bodyEffect(body, parameters)),
+          bounded(bridge(body, parameters)),
           (value) => Effect.map(post(parameters), () => succeed(value))
         )),
     close: none
