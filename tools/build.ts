@@ -6,14 +6,8 @@
  */
 import { rmSync } from "node:fs"
 import { join } from "node:path"
-import { filesBelow, outputsOf, type Package, published } from "./packages.ts"
+import { isImage, published } from "./packages.ts"
 import { run } from "./run.ts"
-
-const isImage = ({ directory, modules }: Package): boolean => {
-  const expected = new Set(modules.flatMap(outputsOf))
-  const found = filesBelow(join(directory, "dist"))
-  return found.length === expected.size && found.every((file) => expected.has(file))
-}
 
 for (const pkg of published()) {
   if (isImage(pkg)) continue

@@ -50,3 +50,10 @@ export const filesBelow = (directory: string): ReadonlyArray<string> =>
 /** What a build makes of a module, below `dist`. */
 export const outputsOf = (module: string): ReadonlyArray<string> =>
   [".d.ts", ".d.ts.map", ".js", ".js.map"].map((suffix) => module + suffix)
+
+/** Whether `dist` is exactly what a build makes of `src`: nothing missing, nothing left over. */
+export const isImage = ({ directory, modules }: Package): boolean => {
+  const expected = new Set(modules.flatMap(outputsOf))
+  const found = filesBelow(join(directory, "dist"))
+  return found.length === expected.size && found.every((file) => expected.has(file))
+}

@@ -56,7 +56,9 @@ export const run = (command: string, args: ReadonlyArray<string>, options: Optio
     })
     child.stderr?.on("data", (chunk: Buffer) => output.push(chunk))
     child.once("error", (error) => {
-      console.error(`Cannot run ${command} (${error.message}). The tools of this repository come with "npm ci".`)
+      const sentence = `Cannot run ${command} (${error.message}). The tools of this repository come with "npm ci".`
+      if (options.output === "capture") output.push(Buffer.from(sentence))
+      else console.error(sentence)
       settle(127)
     })
     child.once("close", (code, signal) => settle(code ?? 128 + (signal === null ? 0 : constants.signals[signal])))
