@@ -1,0 +1,336 @@
+/**
+ * Runs a program under every interleaving of its fibers, promises, timers and cancellation points.
+ *
+ * A program is an Effect that reaches the outside world through `Edge`. It fails an interleaving by failing, by dying (an
+ * assertion that throws), by breaking a statement it made, or by never ending; what it succeeds with is its outcome. It
+ * is run once per interleaving, so whatever it changes it must also make: between two runs nothing may survive.
+ *
+ * **Example**
+ *
+ * ```ts
+ * const lostUpdate = Effect.gen(function*() {
+ *   let x = 0
+ *   const increment = Effect.sync(() => x).pipe(Effect.flatMap((seen) => Effect.sync(() => { x = seen + 1 })))
+ *   yield* Effect.all([increment, increment], { concurrency: "unbounded" })
+ *   assert.strictEqual(x, 2)
+ * })
+ * const report = yield* Explore.run(lostUpdate)
+ * // failed, at least: f0 > f0.0 (preempted) > …
+ * ```
+ */
+import type * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
+import { Edge, type Shape as EdgeShape } from "./Edge.ts"
+import * as Interleaving from "./Interleaving.ts"
+import { describe, describeFault } from "./internal/describe.ts"
+import { isExplored } from "./internal/escapes.ts"
+import type { Machine, Settings, Verdict } from "./internal/machine.ts"
+import { Narrator } from "./internal/narrator.ts"
+import { replaying } from "./internal/replaying.ts"
+import { plansOf } from "./internal/searches.ts"
+import { type Plan, type Search, Session, type Subject } from "./internal/session.ts"
+import { type Candidate, shrink, tighten } from "./internal/shrink.ts"
+import { type End, Tally } from "./internal/tally.ts"
+import * as Report from "./Report.ts"
+import * as Strategy from "./Strategy.ts"
+
+/** What can be explored. */
+export type Program<A, E, R = never> = Effect.Effect<A, E, R | Edge | Scope.Scope>
+
+type Services<R> = Exclude<R, Edge | Scope.Scope>
+
+/** How far an exploration goes. */
+export interface Options {
+  /** What the report is called. */
+  readonly name?: string | undefined
+  /** Default: exhaustive. */
+  readonly strategy?: Strategy.Strategy | undefined
+  /**
+   * How many times running fibers may be preempted in one run. Default: 1. Switching where a fiber yields or waits
+   * by itself is not counted; most races need no more than one preemption, and each further one multiplies the runs.
+   */
+  readonly preemptions?: number | undefined
+  /** How many interleavings are run at most. Default: 1,000,000, some minutes of work. */
+  readonly runs?: number | undefined
+  /** How many steps one run may take; one that needs more is given up. Default: 10,000. */
+  readonly steps?: number | undefined
+  /** Whether the search ends at the first failure, which is then shrunk, or goes on to count them all. Default: first. */
+  readonly failures?: "first" | "all" | undefined
+  /** Called about once a second on long explorations. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+}
+
+/** How an exploration is getting on. */
+export interface Progress {
+  readonly explored: number
+  readonly failing: number
+  readonly redundant: number
+  readonly millis: number
+}
+
+/** How one interleaving went when it was run again. */
+export interface Replayed {
+  readonly result:
+    | { readonly _tag: "Passed"; readonly outcome: string }
+    | { readonly _tag: "Failed"; readonly message: string }
+    /** The program no longer offers the decisions the string was made of. */
+    | { readonly _tag: "Diverged"; readonly message: string }
+    | { readonly _tag: "Cut" }
+  readonly interleaving: Interleaving.Interleaving
+}
+
+/** An exploration failed, or it escaped control. The message is the whole report. */
+export class InterleavingFailed extends Data.TaggedError("InterleavingFailed")<{
+  readonly report: Report.Report
+  readonly message: string
+}> {}
+
+/** How many different outcomes and failures a report shows in words: each costs a run, and nobody reads more. */
+const shown = 12
+
+const progressMillis = 1_000
+
+// The process has one set of hooks and listeners, so it has one exploration at a time.
+const exclusive = Semaphore.makeUnsafe(1)
+
+/**
+ * Explores `program` and reports what was found.
+ *
+ * **Interruption**: ends the exploration after the interleaving that is being run.
+ *
+ * **Limits**: one exploration at a time in a process; the others wait. An explored program cannot explore.
+ */
+export const run = <A, E, R>(
+  program: Program<A, E, R>,
+  options: Options = {}
+): Effect.Effect<Report.Report, never, Services<R>> => exclusively((subject) => explore(subject, options), program)
+
+/**
+ * Explores `program` and fails unless every interleaving passed and nothing escaped.
+ *
+ * **Errors**: `InterleavingFailed`, with the report in words as its message.
+ */
+export const check = <A, E, R>(
+  program: Program<A, E, R>,
+  options: Options = {}
+): Effect.Effect<Report.Report, InterleavingFailed, Services<R>> =>
+  Effect.flatMap(run(program, options), (report) =>
+    report.verdict === "passed"
+      ? Effect.succeed(report)
+      : Effect.fail(new InterleavingFailed({ report, message: Report.format(report) })))
+
+/** `run` for code without Effect. */
+export const runPromise = <A, E>(program: Program<A, E>, options?: Options): Promise<Report.Report> =>
+  Effect.runPromise(run(program, options))
+
+/** `check` for code without Effect: rejects with `InterleavingFailed`. */
+export const checkPromise = <A, E>(program: Program<A, E>, options?: Options): Promise<Report.Report> =>
+  Effect.runPromise(check(program, options))
+
+/** Makes a program of an asynchronous function: what it resolves with is the outcome, a rejection fails. */
+export const fromPromise = <A>(body: (edge: EdgeShape) => PromiseLike<A>): Effect.Effect<A, unknown, Edge> =>
+  Effect.flatMap(Edge, (edge) =>
+    Effect.callback<A, unknown>((resume) => {
+      const settled = Promise.resolve(edge).then(body)
+      settled.then((value) => resume(Effect.succeed(value)), (error) => resume(Effect.fail(error)))
+    }))
+
+/**
+ * Runs one interleaving again.
+ *
+ * **Errors**: `MalformedReplay` when the string is none. That the program has changed since is no error but a result:
+ * `Diverged`.
+ */
+export const replay = <A, E, R>(
+  program: Program<A, E, R>,
+  replay: string,
+  options: Pick<Options, "steps"> = {}
+): Effect.Effect<Replayed, Interleaving.MalformedReplay, Services<R>> =>
+  Effect.flatMap(
+    Effect.fromResult(Interleaving.decode(replay)),
+    (decisions) => exclusively((subject) => replayOne(subject, decisions, options), program)
+  )
+
+// Running
+
+const exclusively = <B, A, E, R>(
+  use: (subject: Subject) => Effect.Effect<B>,
+  program: Program<A, E, R>
+): Effect.Effect<B, never, Services<R>> =>
+  Effect.contextWith((context: Context.Context<Services<R>>) =>
+    isExplored()
+      ? Effect.die(new Error("An explored program cannot explore"))
+      // The program's other services are in `context`; scope and edge are added for each run.
+      : exclusive.withPermit(use({ program: program as Subject["program"], context }))
+  )
+
+/** Drives a search to its end. */
+const drive = (subject: Subject, search: Search): Effect.Effect<Session> =>
+  Effect.callback<Session>((resume) => {
+    const session = new Session(subject, search, () => resume(Effect.succeed(session)))
+    return Effect.sync(() => session.stop())
+  })
+
+const runOne = (subject: Subject) => (plan: Plan): Effect.Effect<readonly [Machine, Verdict]> =>
+  Effect.suspend(() => {
+    let left: Plan | undefined = plan
+    let ended: readonly [Machine, Verdict] | undefined
+    const next = () => {
+      const next = left
+      left = undefined
+      return next
+    }
+    return Effect.map(
+      drive(subject, { next, ended: (machine, verdict) => ended = [machine, verdict] }),
+      () => ended!
+    )
+  })
+
+const settingsOf = (options: Options): Settings => ({
+  preemptions: options.preemptions ?? 1,
+  steps: options.steps ?? 10_000,
+  declared: false
+})
+
+const explore = Effect.fnUntraced(function*(subject: Subject, options: Options) {
+  const strategy = options.strategy ?? Strategy.exhaustive()
+  const settings = settingsOf(options)
+  const runs = options.runs ?? 1_000_000
+  const plans = plansOf(strategy, settings)
+  const tally = new Tally()
+  const started = performance.now()
+  let endedBy: "runs" | "failure" | undefined
+  let reported = started
+
+  const session = yield* drive(subject, {
+    next: () => {
+      if (endedBy !== undefined) return undefined
+      const plan = plans.next()
+      // Only now is it known that there would have been another one.
+      if (plan !== undefined && tally.explored + tally.redundant >= runs) endedBy = "runs"
+      return endedBy === undefined ? plan : undefined
+    },
+    ended: (machine, verdict) => {
+      if (!plans.isNew(machine, verdict)) return
+      tally.add(machine, verdict)
+      if (tally.divergence !== undefined || (tally.failing > 0 && options.failures !== "all")) endedBy = "failure"
+      if (options.onProgress === undefined || (tally.explored & 255) !== 0) return
+      const now = performance.now()
+      if (now - reported < progressMillis) return
+      reported = now
+      const { explored, failing, redundant } = tally
+      options.onProgress({ explored, failing, redundant, millis: now - started })
+    }
+  })
+  const millis = performance.now() - started
+
+  const run = runOne(subject)
+  const failures: Array<Report.Failure> = []
+  for (const end of [...tally.failures.values()].slice(0, shown)) {
+    const minimal = yield* shrink(run, end.message, end, settings)
+    failures.push({
+      message: end.message,
+      count: end.count,
+      found: yield* narrate(run, tighten(end), settings),
+      minimal: yield* narrate(run, minimal, settings)
+    })
+  }
+  const outcomes: Array<Report.Outcome> = []
+  for (const end of [...tally.outcomes.values()].slice(0, shown)) {
+    outcomes.push({
+      outcome: end.message,
+      count: end.count,
+      witness: yield* narrate(run, tighten(end), settings)
+    })
+  }
+
+  const { divergence } = tally
+  const escapes = [...session.escapes.values()]
+  const report: Report.Report = {
+    name: options.name ?? "program",
+    verdict: escapes.length > 0 || divergence !== undefined ? "unsound" : tally.failing > 0 ? "failed" : "passed",
+    explored: tally.explored,
+    failing: tally.failing,
+    redundant: tally.redundant,
+    coverage: coverageOf(strategy, tally, plans.bounded(), endedBy),
+    preemptions: settings.preemptions,
+    outcomes,
+    failures,
+    escapes,
+    divergence: divergence
+      && `decision ${divergence.decision}: ${divergence.expected} the first time, ${divergence.found} the next`,
+    millis
+  }
+  return report
+})
+
+const coverageOf = (
+  strategy: Strategy.Strategy,
+  tally: Tally,
+  bounded: boolean,
+  endedBy: "runs" | "failure" | undefined
+): Report.Coverage => {
+  if (endedBy !== undefined) return { _tag: "Partial", endedBy }
+  if (strategy._tag !== "Exhaustive") return { _tag: "Sampled", strategy: strategy._tag, seed: strategy.seed }
+  const reached: Array<"preemptions" | "steps"> = []
+  if (bounded) reached.push("preemptions")
+  if (tally.cut > 0) reached.push("steps")
+  return { _tag: "Exhaustive", reached }
+}
+
+/** Runs a known interleaving once more, to tell it in words. */
+const narrate = Effect.fnUntraced(function*(
+  run: (plan: Plan) => Effect.Effect<readonly [Machine, Verdict]>,
+  { path, preemptions }: Candidate | End,
+  settings: Settings
+) {
+  const narrator = new Narrator()
+  yield* run({ chooser: replaying(path.picks), settings: { ...settings, preemptions }, narrator })
+  const interleaving: Interleaving.Interleaving = {
+    words: narrator.words(),
+    replay: Interleaving.encode(preemptions, path),
+    preemptions
+  }
+  return interleaving
+})
+
+const replayOne = Effect.fnUntraced(function*(
+  subject: Subject,
+  { checksum, picks, preemptions }: Interleaving.Decisions,
+  options: Pick<Options, "steps">
+) {
+  const narrator = new Narrator()
+  const settings = { ...settingsOf(options), preemptions }
+  const [machine, verdict] = yield* runOne(subject)({ chooser: replaying(picks), settings, narrator })
+  const replayed: Replayed = {
+    result: Interleaving.checksum(machine.path) === checksum || verdict._tag === "Diverged"
+      ? resultOf(verdict)
+      : { _tag: "Diverged", message: "the program no longer offers the decisions this replay was made of" },
+    interleaving: {
+      words: narrator.words(),
+      replay: Interleaving.encode(preemptions, machine.path),
+      preemptions: machine.preemptions
+    }
+  }
+  return replayed
+})
+
+const resultOf = (verdict: Verdict): Replayed["result"] => {
+  switch (verdict._tag) {
+    case "Passed":
+      return { _tag: "Passed", outcome: describe(verdict.outcome) }
+    case "Failed":
+      return { _tag: "Failed", message: describeFault(verdict.fault) }
+    case "Diverged": {
+      const { decision, expected, found } = verdict.divergence
+      return { _tag: "Diverged", message: `decision ${decision}: ${expected} expected, ${found} found` }
+    }
+    // A replay has no reduction, so it is never redundant.
+    case "Redundant":
+    case "Cut":
+      return { _tag: "Cut" }
+  }
+}

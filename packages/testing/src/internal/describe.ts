@@ -1,0 +1,58 @@
+/** Values and faults in words. */
+import * as Cause from "effect/Cause"
+import { inspect } from "node:util"
+import type { Fault } from "./machine.ts"
+
+/** Enough to see a tool result whole, and not a whole registry. */
+const depth = 6
+
+/** One line for any value; equal text means equal outcome. */
+export const describe = (value: unknown): string => {
+  if (typeof value === "string") return value
+  if (typeof value !== "object" || value === null) return typeof value === "function" ? inspect(value) : String(value)
+  return inspect(value, { depth, sorted: true, breakLength: Infinity, compact: true })
+}
+
+/** What is said of a thrown or failed value: for errors, without the stack. */
+export const describeError = (error: unknown): string => {
+  try {
+    if (!(error instanceof Error)) return describe(error)
+    const fields = Object.entries(error).filter(([key]) => key !== "name" && key !== "message" && key !== "stack")
+    const detail = fields.length === 0 ? "" : ` ${describe(Object.fromEntries(fields))}`
+    return `${error.name}: ${error.message}${detail}`
+  } catch {
+    // A hostile value may throw from any of its traps.
+    return "an error that cannot be inspected"
+  }
+}
+
+export const describeFault = (fault: Fault): string => {
+  switch (fault._tag) {
+    case "Failed":
+      return describeCause(fault.exit.cause)
+    case "Violated":
+      return fault.detail === undefined
+        ? `does not hold: ${fault.statement}`
+        : `does not hold: ${fault.statement} (${describeError(fault.detail)})`
+    case "Hung":
+      return "hung: nothing can move any more, and the program has not ended"
+    case "Unhandled":
+      return `left unhandled: ${describeError(fault.error)}`
+    case "ActionThrew":
+      return `${fault.label || "a scheduled task"} threw ${describeError(fault.error)}`
+  }
+}
+
+const describeCause = (cause: Cause.Cause<unknown>): string => {
+  const said = cause.reasons.flatMap((reason) => {
+    switch (reason._tag) {
+      case "Fail":
+        return [describeError(reason.error)]
+      case "Die":
+        return [describeError(reason.defect)]
+      case "Interrupt":
+        return []
+    }
+  })
+  return said.length === 0 ? "the program was interrupted" : said.join("; ")
+}

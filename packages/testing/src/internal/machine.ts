@@ -1,0 +1,371 @@
+/**
+ * One run of a program under one interleaving: the scheduler its fibers see, and the steps that can be taken.
+ *
+ * The fibers do nothing by themselves. Whatever could go on is a *step*: a task a fiber scheduled, something the
+ * outside world does, or the earliest timer. `step` asks the chooser for one and runs it to its end.
+ *
+ * Invariants:
+ * 1. Everything an interleaving leaves open is asked through `decide`; nothing else here depends on time or chance.
+ * 2. A machine serves one run. What is scheduled on it after its run ended is never executed.
+ * 3. A decision with one way is not recorded: a path holds choices only.
+ * 4. A step and the promise reactions it sets off are one: the next decision comes after both.
+ */
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import type * as Scheduler from "effect/Scheduler"
+import {
+  type Chooser,
+  Divergence,
+  type Footprint,
+  type Kind,
+  type Path,
+  redundant,
+  type Step,
+  type Ways
+} from "./choices.ts"
+import { VirtualClock } from "./clock.ts"
+import type { Narrator } from "./narrator.ts"
+
+type AnyFiber = Fiber.Fiber<unknown, unknown>
+
+export interface Statement {
+  readonly statement: string
+  readonly holds: () => boolean | void
+}
+
+/** What went wrong in a run. */
+export type Fault =
+  | { readonly _tag: "Failed"; readonly exit: Exit.Failure<unknown, unknown> }
+  | { readonly _tag: "Violated"; readonly statement: string; readonly detail: unknown }
+  | { readonly _tag: "Hung" }
+  | { readonly _tag: "Unhandled"; readonly error: unknown }
+  | { readonly _tag: "ActionThrew"; readonly label: string; readonly error: unknown }
+
+/** How a run ended. */
+export type Verdict =
+  | { readonly _tag: "Passed"; readonly outcome: unknown }
+  | { readonly _tag: "Failed"; readonly fault: Fault }
+  /** Given up: the runs it would have led to are explored elsewhere. */
+  | { readonly _tag: "Redundant" }
+  /** Given up: it took more steps than the bound allows. */
+  | { readonly _tag: "Cut" }
+  | { readonly _tag: "Diverged"; readonly divergence: Divergence }
+
+/** Kept by the session: whether native promises moved, so that their reactions must run before the next decision. */
+export interface Activity {
+  moved: boolean
+}
+
+export interface Settings {
+  readonly preemptions: number
+  readonly steps: number
+  /** Whether steps start with an empty footprint, because the program declares what it touches. */
+  readonly declared: boolean
+}
+
+/**
+ * A slice spends its first operation on the resume and its second on the operation the yield displaced. A fiber that
+ * is preempted at one of those yields for ever without getting on.
+ */
+const firstPreemptibleOperation = 3
+
+export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatcher, Ways {
+  readonly executionMode = "async"
+  readonly clock = new VirtualClock(this)
+  readonly pool: Array<Step> = []
+  readonly outside: Array<Step> = []
+  readonly invariants: Array<Statement> = []
+  readonly conclusions: Array<Statement> = []
+  readonly narrator: Narrator | undefined
+  isExploring = true
+  /** Whether the preemption bound took a choice away. */
+  bounded = false
+  running: AnyFiber | undefined
+
+  private readonly chooser: Chooser
+  private readonly activity: Activity
+  private readonly settings: Settings
+  private readonly kinds: Array<Kind> = []
+  private readonly counts: Array<number> = []
+  private readonly picks: Array<number> = []
+  private preemptionsLeft: number
+  private stepsLeft: number
+  /** The number the next step gets. */
+  seq = 0
+  private fault: Fault | undefined
+  private ended: Verdict | undefined
+  private main: AnyFiber | undefined
+  private ordinals: Map<AnyFiber, number> | undefined
+
+  // What the current step has done so far.
+  private current: Step | undefined
+  private footprint: Footprint | undefined
+  /** The first fiber that ran in this step, and whether another one ran too. */
+  private slice: AnyFiber | undefined
+  private mixed = false
+  /** Set between the decision to preempt and the scheduling of the preempted fiber's rest. */
+  private preempting = false
+  /** The rest of a preempted fiber: taking it as the very next step would be no preemption at all. */
+  private displaced: Step | undefined
+  /** The last task scheduled, unless its owner went on running: then it is the owner's own resumption. */
+  private lastScheduled: Step | undefined
+  /** Whether the next step falls into the tick of the current one. */
+  private sharesTick = false
+
+  constructor(chooser: Chooser, activity: Activity, settings: Settings, narrator?: Narrator) {
+    this.chooser = chooser
+    this.activity = activity
+    this.settings = settings
+    this.preemptionsLeft = settings.preemptions
+    this.stepsLeft = settings.steps
+    this.narrator = narrator
+    narrator?.attend(this)
+  }
+
+  // The run
+
+  /** Starts the program; its first slice runs at once. */
+  start(fork: () => AnyFiber): void {
+    this.enter(undefined)
+    this.main = fork()
+    this.leave()
+  }
+
+  /** Takes one step, or several that share a tick. `false` when the run is over or nothing can move. */
+  step(): boolean {
+    do {
+      const step = this.next()
+      if (step === undefined) return false
+      if (this.stepsLeft-- === 0) {
+        this.ended ??= { _tag: "Cut" }
+        return false
+      }
+      this.enter(step)
+      try {
+        step.run()
+      } catch (error) {
+        this.fail({ _tag: "ActionThrew", label: step.label, error })
+      }
+      this.leave()
+    } while (this.sharesTick)
+    return true
+  }
+
+  /** Closes a step, once the promise reactions it set off have run too. */
+  settle(): void {
+    this.chooser.stepped(this.footprint)
+    if (this.invariants.length > 0) this.check(this.invariants)
+  }
+
+  /** Judges the run, once nothing can move any more. */
+  conclude(): Verdict {
+    if (this.ended !== undefined) return this.ended
+    const exit = this.main?.pollUnsafe()
+    if (exit === undefined) this.fail({ _tag: "Hung" })
+    else if (Exit.isFailure(exit)) this.fail({ _tag: "Failed", exit })
+    this.check(this.conclusions)
+    if (this.fault !== undefined) return { _tag: "Failed", fault: this.fault }
+    return { _tag: "Passed", outcome: exit !== undefined && Exit.isSuccess(exit) ? exit.value : undefined }
+  }
+
+  /** Records the first thing that went wrong. The run goes on, so that its finalizers run. */
+  fail(fault: Fault): void {
+    this.fault ??= fault
+  }
+
+  get path(): Path {
+    return { kinds: this.kinds, counts: this.counts, picks: this.picks }
+  }
+
+  get preemptions(): number {
+    return this.settings.preemptions - this.preemptionsLeft
+  }
+
+  private enter(step: Step | undefined): void {
+    this.current = step
+    this.slice = undefined
+    this.mixed = false
+    this.displaced = undefined
+    this.lastScheduled = undefined
+    // Two steps in one tick mix their reactions: what each touches is not known apart.
+    if (this.sharesTick) this.footprint = undefined
+    else if (step?.touches !== undefined) {
+      this.footprint = { reads: new Set(step.touches.reads), writes: new Set(step.touches.writes) }
+    } else this.footprint = this.settings.declared ? { reads: new Set(), writes: new Set() } : undefined
+    this.narrator?.enter(step, this.sharesTick)
+  }
+
+  private leave(): void {
+    // A fiber's last act in a slice that ends with a yield is to schedule its own resumption.
+    if (this.lastScheduled !== undefined) this.lastScheduled.resumes = this.lastScheduled.owner
+    this.sharesTick = this.offersTick()
+    if (this.sharesTick) this.footprint = undefined
+    if (this.sharesTick || !this.activity.moved) this.settle()
+  }
+
+  private check(statements: ReadonlyArray<Statement>): void {
+    if (this.fault !== undefined) return
+    for (const { statement, holds } of statements) {
+      try {
+        if (holds() === false) return this.fail({ _tag: "Violated", statement, detail: undefined })
+      } catch (detail) {
+        return this.fail({ _tag: "Violated", statement, detail })
+      }
+    }
+  }
+
+  // Decisions
+
+  private decide(kind: Kind, count: number): number {
+    if (this.ended !== undefined) return 0
+    let pick: number
+    try {
+      pick = this.chooser.choose(kind, count, this)
+    } catch (error) {
+      if (!(error instanceof Divergence)) throw error
+      this.ended = { _tag: "Diverged", divergence: error }
+      return 0
+    }
+    if (pick === redundant) {
+      this.ended = { _tag: "Redundant" }
+      return 0
+    }
+    if (count > 1) {
+      this.kinds.push(kind)
+      this.counts.push(count)
+      this.picks.push(pick)
+    }
+    return pick
+  }
+
+  way(way: number): Step {
+    if (this.sharesTick) return this.outside[way]!
+    // The displaced rest is the last in the pool: nothing has run since it was put there.
+    const fibers = this.displaced === undefined ? this.pool.length : this.pool.length - 1
+    if (way < fibers) return this.pool[way]!
+    return this.outside[way - fibers] ?? this.clock.timers[0]!
+  }
+
+  private next(): Step | undefined {
+    if (this.ended !== undefined) return undefined
+    if (!this.isExploring) return this.pool.shift() ?? this.clock.timers.shift() ?? this.outside.shift()
+    let count = this.outside.length
+    if (!this.sharesTick) {
+      count += this.pool.length + (this.clock.timers.length > 0 ? 1 : 0)
+      if (this.displaced !== undefined && --count === 0) {
+        // Nobody took the preempted fiber's place.
+        this.ended = { _tag: "Redundant" }
+      }
+    }
+    if (count === 0) return undefined
+    const pick = count > 1 || this.chooser.everyStep ? this.decide("next", count) : 0
+    if (this.ended !== undefined) return undefined
+    const step = this.way(pick)
+    if (step.from === "fiber") this.pool.splice(pick, 1)
+    else if (step.from === "outside") this.outside.splice(this.outside.indexOf(step), 1)
+    else this.clock.timers.shift()
+    return step
+  }
+
+  /** Which of the values the outside world gives. */
+  value(label: string, values: ReadonlyArray<unknown>): number {
+    const pick = values.length > 1 && this.isExploring ? this.decide("value", values.length) : 0
+    this.narrator?.chose(label, values[pick])
+    return pick
+  }
+
+  /**
+   * Two outside steps in one tick: the second comes before the promise reactions of the first, as when one piece of
+   * code resolves a promise and aborts a signal. It counts as a preemption, of the reactions.
+   */
+  private offersTick(): boolean {
+    if (this.current?.from !== "outside" || !this.activity.moved || this.outside.length === 0) return false
+    if (!this.isExploring || this.ended !== undefined) return false
+    if (this.preemptionsLeft === 0) {
+      this.bounded = true
+      return false
+    }
+    if (this.decide("tick", 2) === 0) return false
+    this.preemptionsLeft--
+    return true
+  }
+
+  // Scheduler
+
+  shouldYield(fiber: AnyFiber): boolean {
+    this.lastScheduled = undefined
+    if (fiber !== this.slice) this.see(fiber)
+    const exhausted = fiber.currentOpCount >= fiber.cache.maxOpsBeforeYield
+    if (fiber.currentOpCount < firstPreemptibleOperation || !this.mayGiveWay(fiber)) return exhausted
+    if (this.preemptionsLeft === 0) {
+      this.bounded = true
+      return exhausted
+    }
+    this.running = fiber
+    if (this.decide("preempt", 2) === 0) return exhausted
+    this.preemptionsLeft--
+    this.preempting = true
+    this.narrator?.preempted(fiber)
+    return true
+  }
+
+  makeDispatcher(): Scheduler.SchedulerDispatcher {
+    return this
+  }
+
+  scheduleTask(run: () => void, _priority: number): void {
+    const step = this.makeStep("fiber", "", run, undefined)
+    this.pool.push(step)
+    this.lastScheduled = step
+    if (!this.preempting) return
+    this.preempting = false
+    // Going on with the fiber is the same as not having preempted it only where it ran alone in this step, and no
+    // promise reaction comes in between.
+    const alone = !this.mixed && (this.current === undefined || this.current.from === "fiber")
+    if (alone && !this.activity.moved) this.displaced = step
+  }
+
+  flush(): void {}
+
+  private see(fiber: AnyFiber): void {
+    if (this.slice === undefined) this.slice = fiber
+    else {
+      this.mixed = true
+      this.displaced = undefined
+    }
+    // Whoever runs, interrupts or resumes a fiber conflicts with that fiber's own steps.
+    if (this.footprint !== undefined) this.footprint.writes.add(this.ordinal(fiber))
+  }
+
+  /** Whether anything could come in between: another step, promise reactions, or the rest of this step. */
+  private mayGiveWay(fiber: AnyFiber): boolean {
+    if (!this.isExploring || this.ended !== undefined) return false
+    if (this.pool.length > 0 || this.outside.length > 0 || this.clock.timers.length > 0) return true
+    // Only of a step that does nothing but start the program or resume this fiber is it known that nothing follows.
+    const follows = this.current !== undefined && this.current.resumes !== fiber
+    return this.activity.moved || fiber !== this.slice || follows
+  }
+
+  /** A fiber by the order in which fibers were first seen: the same in every run with the same decisions. */
+  private ordinal(fiber: AnyFiber): number {
+    this.ordinals ??= new Map()
+    let ordinal = this.ordinals.get(fiber)
+    if (ordinal === undefined) this.ordinals.set(fiber, ordinal = this.ordinals.size)
+    return ordinal
+  }
+
+  // What clock and edge need
+
+  makeStep(from: Step["from"], label: string, run: () => void, touches: Footprint | undefined): Step {
+    const owner = from === "fiber" ? Fiber.getCurrent() : undefined
+    return { seq: this.seq++, from, label, run, owner, resumes: undefined, touches }
+  }
+
+  reads(what: unknown): void {
+    this.footprint?.reads.add(what)
+  }
+
+  writes(what: unknown): void {
+    this.footprint?.writes.add(what)
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * Drives runs, one after the other, for a search.
+ *
+ * A run stays inside one synchronous loop as long as only fibers move. When native promises moved, the loop is left
+ * for one turn of the event loop, after which every reaction has run: so a program without promises is explored at full
+ * speed, and one with promises correctly, without anybody choosing a mode.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import * as Scheduler from "effect/Scheduler"
+import type * as Scope from "effect/Scope"
+import * as Tracer from "effect/Tracer"
+import { Edge } from "../Edge.ts"
+import type { Chooser } from "./choices.ts"
+import { LiveEdge } from "./edge.ts"
+import { type Escape, runWatched, watch, type Watcher } from "./escapes.ts"
+import { type Activity, Machine, type Settings, type Verdict } from "./machine.ts"
+import type { Narrator } from "./narrator.ts"
+import { makeRandom } from "./random.ts"
+
+/** The program as the session runs it: everything but scope and edge comes from the caller's context. */
+export interface Subject {
+  readonly program: Effect.Effect<unknown, unknown, Edge | Scope.Scope>
+  readonly context: Context.Context<never>
+}
+
+/** One run to be done. */
+export interface Plan {
+  readonly chooser: Chooser
+  readonly settings: Settings
+  readonly narrator?: Narrator | undefined
+}
+
+/** Says which runs are to be done, and is told how each ended. */
+export interface Search {
+  readonly next: () => Plan | undefined
+  readonly ended: (machine: Machine, verdict: Verdict, plan: Plan) => void
+}
+
+/** How long the event loop may have to wait for us: short against a frame, long against a run. */
+const sliceMillis = 8
+
+export class Session implements Watcher {
+  isDriving = false
+  readonly escapes = new Map<string, Escape & { count: number }>()
+  private readonly activity: Activity = { moved: false }
+  private readonly subject: Subject
+  private readonly search: Search
+  private readonly done: () => void
+  private readonly unwatch: () => void
+  private machine: Machine | undefined
+  private plan: Plan | undefined
+  private stopped = false
+
+  constructor(subject: Subject, search: Search, done: () => void) {
+    this.subject = subject
+    this.search = search
+    this.done = done
+    this.unwatch = watch(this)
+    // Not from inside the fiber that asked: its operations are no part of the exploration.
+    runWatched(this, () => this.later(this.drive))
+  }
+
+  /** Gives up after the current run. */
+  stop(): void {
+    this.stopped = true
+  }
+
+  readonly moved = (): void => {
+    this.activity.moved = true
+  }
+
+  escaped(escape: Escape): void {
+    const key = `${escape.what} at ${escape.where}`
+    const known = this.escapes.get(key)
+    if (known === undefined) this.escapes.set(key, { ...escape, count: 1 })
+    else known.count++
+  }
+
+  unhandled(error: unknown): void {
+    this.machine?.fail({ _tag: "Unhandled", error })
+  }
+
+  private readonly drive = (): void => {
+    const deadline = performance.now() + sliceMillis
+    for (;;) {
+      if (this.activity.moved) return this.later(this.drained)
+      if (this.machine === undefined) {
+        if (this.stopped || performance.now() > deadline) return this.later(this.stopped ? this.end : this.drive)
+        this.plan = this.search.next()
+        if (this.plan === undefined) return this.later(this.end)
+        this.machine = this.begin(this.plan)
+      } else if (!this.machine.step() && !this.activity.moved) {
+        const { machine, plan } = this
+        this.search.ended(machine, machine.conclude(), plan!)
+        this.machine = undefined
+      }
+    }
+  }
+
+  private readonly drained = (): void => {
+    this.activity.moved = false
+    this.machine?.settle()
+    this.drive()
+  }
+
+  private readonly end = (): void => {
+    this.unwatch()
+    this.done()
+  }
+
+  private later(f: () => void): void {
+    this.isDriving = true
+    setImmediate(f)
+    this.isDriving = false
+  }
+
+  private begin(plan: Plan): Machine {
+    const machine = new Machine(plan.chooser, this.activity, plan.settings, plan.narrator)
+    // Chance is the same in every run: an interleaving is decided by the explorer alone.
+    const random = makeRandom(0)
+    let context = this.subject.context.pipe(
+      Context.add(Scheduler.Scheduler, machine),
+      Context.add(Clock.Clock, machine.clock),
+      Context.add(Random.Random, {
+        nextIntUnsafe: () => Math.floor((random() - 0.5) * 2 * Number.MAX_SAFE_INTEGER),
+        nextDoubleUnsafe: random
+      }),
+      Context.add(Edge, new LiveEdge(machine))
+    )
+    if (plan.narrator !== undefined) {
+      const outer = Context.getOrUndefined(this.subject.context, Tracer.Tracer)
+      context = Context.add(context, Tracer.Tracer, plan.narrator.tracer(outer))
+    }
+    machine.start(() => Effect.runForkWith(context)(Effect.scoped(this.subject.program)))
+    return machine
+  }
+}

@@ -1,0 +1,50 @@
+/** Counts how runs ended, and keeps the first path to each different end. */
+import { type Divergence, type Path } from "./choices.ts"
+import { describe, describeFault } from "./describe.ts"
+import type { Machine, Verdict } from "./machine.ts"
+
+/** A way to end, how often it was met, and the first path to it. */
+export interface End {
+  readonly message: string
+  count: number
+  readonly path: Path
+  readonly preemptions: number
+}
+
+export class Tally {
+  explored = 0
+  failing = 0
+  redundant = 0
+  cut = 0
+  divergence: Divergence | undefined
+  readonly outcomes = new Map<string, End>()
+  readonly failures = new Map<string, End>()
+
+  add(machine: Machine, verdict: Verdict): void {
+    switch (verdict._tag) {
+      case "Passed":
+        this.explored++
+        return met(this.outcomes, describe(verdict.outcome), machine)
+      case "Failed":
+        this.explored++
+        this.failing++
+        return met(this.failures, describeFault(verdict.fault), machine)
+      case "Redundant":
+        this.redundant++
+        return
+      case "Cut":
+        this.explored++
+        this.cut++
+        return
+      case "Diverged":
+        this.divergence ??= verdict.divergence
+        return
+    }
+  }
+}
+
+const met = (ends: Map<string, End>, message: string, machine: Machine): void => {
+  const end = ends.get(message)
+  if (end !== undefined) end.count++
+  else ends.set(message, { message, count: 1, path: machine.path, preemptions: machine.preemptions })
+}
