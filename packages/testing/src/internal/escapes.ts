@@ -54,31 +54,38 @@ export const watch = (watcher: Watcher): () => void => {
   }
   const resources = createHook(options).enable()
   const unhookPromises = promiseHooks.createHook({ init: watcher.moved, settled: watcher.moved })
-  const giveBackRejections = takeOver("unhandledRejection")
-  const giveBackExceptions = takeOver("uncaughtException")
+  const unhandled = (watcher: Watcher, error: unknown) => watcher.unhandled(error)
+  const giveBack = [
+    takeOver("unhandledRejection", unhandled),
+    takeOver("uncaughtException", unhandled),
+    // It has failed its interleaving already; Node would warn about each.
+    takeOver("rejectionHandled", () => {})
+  ]
   return () => {
     resources.disable()
     unhookPromises()
-    giveBackRejections()
-    giveBackExceptions()
+    for (const listeners of giveBack) listeners()
   }
 }
 
-/** Sends what the explored program left unhandled to its watcher, and everything else to those who listened before. */
-const takeOver = (event: "unhandledRejection" | "uncaughtException"): () => void => {
-  type Listener = (...args: ReadonlyArray<unknown>) => void
+type Event = "unhandledRejection" | "uncaughtException" | "rejectionHandled"
+type Listener = (...args: ReadonlyArray<unknown>) => void
+
+/** Sends what the explored program causes to `explored`, and everything else to those who listened before. */
+const takeOver = (event: Event, explored: (watcher: Watcher, error: unknown) => void): () => void => {
   const before = process.rawListeners(event) as Array<Listener>
   const listener: Listener = (error, ...rest) => {
     const watcher = watchers.getStore()
-    if (watcher !== undefined) return watcher.unhandled(error)
-    if (before.length === 0) throw error
+    if (watcher !== undefined) return explored(watcher, error)
+    // Nobody listens to errors: let them end the process, as they would have.
+    if (before.length === 0 && event !== "rejectionHandled") throw error
     for (const listener of before) listener.call(process, error, ...rest)
   }
   process.removeAllListeners(event)
   process.on(event, listener)
   return () => {
     process.removeListener(event, listener)
-    for (const listener of before) process.on(event, listener as () => void)
+    for (const listener of before) process.on(event, listener)
   }
 }
 
@@ -93,9 +100,9 @@ const locate = (type: string): Escape => {
   const frames = (new Error().stack ?? "").split("\n").slice(1)
   Error.stackTraceLimit = limit
   const isNode = (frame: string) => frame.includes("(node:") || frame.includes("at node:")
-  const own = frames.findIndex((frame) => frame.includes(kit))
-  // The first frame is this function, the next ones are the hook's; then come Node's, and then whoever called Node.
-  const caller = frames.findIndex((frame, i) => i > own && !isNode(frame))
+  // First come this function and the hook, then Node, then whoever called Node.
+  const node = frames.findIndex(isNode)
+  const caller = frames.findIndex((frame, i) => i > node && !isNode(frame))
   const program = frames.findIndex((frame, i) =>
     i >= caller && !isNode(frame) && !frame.includes("/node_modules/effect/") && !frame.includes(kit)
   )
@@ -105,7 +112,7 @@ const locate = (type: string): Escape => {
 
 const place = (frame: string | undefined): string => {
   const location = frame?.match(/\(?((?:file:\/\/|\/|[A-Za-z]:\\)[^()]*:\d+:\d+)\)?$/)?.[1]
-  if (location === undefined) return frame?.trim() ?? "unknown"
+  if (location === undefined) return frame?.trim() ?? "a later turn of the event loop"
   const path = location.startsWith("file:") ? fileURLToPath(location.replace(/:\d+:\d+$/, "")) : undefined
   return relative(process.cwd(), path === undefined ? location : path + location.match(/:\d+:\d+$/)![0])
 }
