@@ -179,7 +179,7 @@ describe("Explore: what escapes", () => {
         (yield* escapesOf(Effect.sync(() => {
           void readFile(new URL(import.meta.url))
         }))).join(),
-        "open"
+        "readFile"
       )
     }))
 

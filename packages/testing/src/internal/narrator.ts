@@ -78,12 +78,13 @@ export class Narrator {
     const words: Array<string> = []
     for (const entry of this.entries) {
       const { step } = entry
-      let word = step === undefined || step.from === "fiber"
+      const isFiber = step === undefined || step.from === "fiber"
+      let word = isFiber
         ? entry.fiber === undefined ? undefined : this.nameOf(entry.fiber)
         : step.label
       if (word === undefined) continue
       for (const fiber of entry.preempted) {
-        word += fiber === entry.fiber ? " (preempted)" : ` (${this.nameOf(fiber)} preempted)`
+        word += isFiber && fiber === entry.fiber ? " (preempted)" : ` (${this.nameOf(fiber)} preempted)`
       }
       for (const chosen of entry.chosen) word += ` (${chosen})`
       if (entry.sharesTick) words.push(`${words.pop()} + ${word}`)

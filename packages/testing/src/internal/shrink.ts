@@ -46,6 +46,11 @@ export const shrink = Effect.fnUntraced(function*(
     const taken = picks.flatMap((pick, i) => pick > 0 ? [i] : [])
     for (const i of taken) if (yield* attempt(preemptions, picks.slice(0, i))) return true
     for (const i of taken) if (yield* attempt(preemptions, picks.with(i, 0))) return true
+    // Without a preemption the decisions after it move up: the one about what ran instead goes too.
+    for (const gap of [1, 2, 3]) {
+      for (const i of taken) if (yield* attempt(preemptions, picks.toSpliced(i, gap))) return true
+      for (const i of taken) if (yield* attempt(preemptions, picks.toSpliced(i, gap, 0))) return true
+    }
     for (const i of taken) {
       for (let pick = 1; pick < picks[i]!; pick++) if (yield* attempt(preemptions, picks.with(i, pick))) return true
     }
