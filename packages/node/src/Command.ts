@@ -87,8 +87,10 @@ export const shell = (script: string, options: Options = {}): Command =>
 const bounded = (name: string, input: Duration.Input): Duration.Duration => {
   const duration = Duration.fromInputUnsafe(input)
   const millis = Duration.toMillis(duration)
-  // Beyond this Node's timers fire at once.
-  if (!(millis >= 0 && millis <= 2 ** 31 - 1)) throw new RangeError(`${name} must be between 0 and 2^31-1 ms: ${millis} ms`)
+  // `Duration` takes a number that is none for zero. Beyond 2^31-1 ms Node's timers fire at once.
+  if ((typeof input === "number" && !(input >= 0)) || millis > 2 ** 31 - 1) {
+    throw new RangeError(`${name} must be between 0 and 2^31-1 ms: ${String(input)}`)
+  }
   return duration
 }
 
@@ -99,6 +101,8 @@ const positive = (name: string, input: Duration.Input): Duration.Duration => {
 }
 
 const size = (name: string, bytes: number): number => {
-  if (!Number.isSafeInteger(bytes) || bytes < 0) throw new RangeError(`${name} must be a whole number of bytes: ${bytes}`)
+  if (!Number.isSafeInteger(bytes) || bytes < 0) {
+    throw new RangeError(`${name} must be a whole number of bytes: ${bytes}`)
+  }
   return bytes
 }

@@ -2,8 +2,36 @@
  * How a command ended, told as data: who or what ended it, what it had written by then, and what may still be alive.
  */
 import type * as Duration from "effect/Duration"
+import * as Schema from "effect/Schema"
 import * as Output from "./Output.ts"
-import type { SpawnFailed } from "./SpawnFailed.ts"
+
+/**
+ * Nothing was started: the world is as it was.
+ *
+ * `NotFound`: there is no such program. `NoDirectory`: the working directory is none. `NotPermitted`: the program may
+ * not be run. `TooLarge`: arguments and environment are larger than the system takes. `Exhausted`: no process, no
+ * memory or no file is free. `Invalid`: an argument cannot be handed over (it holds a zero byte).
+ */
+export class SpawnFailed extends Schema.TaggedError<SpawnFailed>("@quiesce/node/Outcome/SpawnFailed")("SpawnFailed", {
+  program: Schema.String,
+  reason: Schema.Literals(["NotFound", "NoDirectory", "NotPermitted", "TooLarge", "Exhausted", "Invalid", "Other"]),
+  /** The system's own word, like `ENOENT`. */
+  code: Schema.String
+}) {
+  override get message(): string {
+    return `${this.program} could not be started: ${refusals[this.reason]} (${this.code})`
+  }
+}
+
+const refusals = {
+  NotFound: "there is no such program",
+  NoDirectory: "its working directory is none",
+  NotPermitted: "it may not be run",
+  TooLarge: "its arguments and environment are too large",
+  Exhausted: "no process, memory or file is free",
+  Invalid: "an argument cannot be handed over",
+  Other: "the system refused"
+} satisfies { readonly [reason: string]: string }
 
 /** How the program itself ended: with a code, or by a signal. */
 export type Exit =

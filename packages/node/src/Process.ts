@@ -18,7 +18,6 @@ import * as Feed from "./internal/feed.ts"
 import * as Supervisor from "./internal/supervisor.ts"
 import * as Outcome from "./Outcome.ts"
 import * as Output from "./Output.ts"
-import type { SpawnFailed } from "./SpawnFailed.ts"
 
 /** What the program reads from its standard input: a text, bytes, or a stream of them. */
 export type Input = { readonly text: string } | Uint8Array | Stream.Stream<Uint8Array>
@@ -125,7 +124,7 @@ export const run = <E = never, R = never>(
 export const text = Effect.fnUntraced(function*(
   command: Command,
   options: SpawnOptions = {}
-): Effect.fn.Return<string, SpawnFailed | CommandFailed> {
+): Effect.fn.Return<string, Outcome.SpawnFailed | CommandFailed> {
   const outcome = yield* run(command, options)
   if (outcome._tag === "SpawnFailed") return yield* outcome.error
   if (!Outcome.isSuccess(outcome)) return yield* new CommandFailed({ program: command.program, outcome })
@@ -136,7 +135,7 @@ export const text = Effect.fnUntraced(function*(
 export const spawn = Effect.fnUntraced(function*(
   command: Command,
   options: SpawnOptions = {}
-): Effect.fn.Return<Running, SpawnFailed, Scope.Scope> {
+): Effect.fn.Return<Running, Outcome.SpawnFailed, Scope.Scope> {
   const supervised = yield* Supervisor.start(command, { stdin: pipedIf(options.stdin), output: "kept" })
   yield* feed(supervised, options.stdin)
   return running(supervised)
@@ -145,7 +144,7 @@ export const spawn = Effect.fnUntraced(function*(
 /** Starts `command` to talk to it through its three streams; closing the scope stops it like `spawn`'s. */
 export const open = Effect.fnUntraced(function*(
   command: Command
-): Effect.fn.Return<Opened, SpawnFailed, Scope.Scope> {
+): Effect.fn.Return<Opened, Outcome.SpawnFailed, Scope.Scope> {
   const supervised = yield* Supervisor.start(command, { stdin: "piped", output: "streamed" })
   const { pid, stdin } = supervised.child
   return {
@@ -166,7 +165,7 @@ export const open = Effect.fnUntraced(function*(
 export const stream = (
   command: Command,
   options: SpawnOptions = {}
-): Stream.Stream<Chunk, SpawnFailed | CommandFailed> =>
+): Stream.Stream<Chunk, Outcome.SpawnFailed | CommandFailed> =>
   Stream.unwrap(Effect.gen(function*() {
     const supervised = yield* Supervisor.start(command, { stdin: pipedIf(options.stdin), output: "streamed" })
     yield* feed(supervised, options.stdin)

@@ -10,11 +10,11 @@ import * as Exit from "effect/Exit"
 import * as ChildProcess from "node:child_process"
 import { type Readable, Writable } from "node:stream"
 import type { Command } from "../Command.ts"
-import type * as Outcome from "../Outcome.ts"
-import { SpawnFailed } from "../SpawnFailed.ts"
+import * as Outcome from "../Outcome.ts"
 import { environmentFor } from "./environment.ts"
 import type { Host } from "./host.ts"
 import * as Lineage from "./lineage.ts"
+import { spawnFailed } from "./refusal.ts"
 
 export interface Child {
   readonly pid: number
@@ -23,6 +23,8 @@ export interface Child {
   readonly pipes: ReadonlySet<string>
   /** Completed in the tick in which Node learns of the exit. */
   readonly exited: Deferred.Deferred<Outcome.Exit>
+  /** Completed once it has exited and every pipe to it is closed: nothing of it is left in this process. */
+  readonly closed: Deferred.Deferred<void>
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable
@@ -39,9 +41,15 @@ export const start = (
   command: Command,
   mark: string,
   stdin: "closed" | "piped"
-): Effect.Effect<Child, SpawnFailed> =>
+): Effect.Effect<Child, Outcome.SpawnFailed> =>
   Effect.callback((resume) => {
-    const failed = (error: unknown) => resume(Effect.fail(SpawnFailed.from(command, error)))
+    const failed = (error: unknown) => resume(Effect.fail(spawnFailed(command, error)))
+    // A failed start is reported in the next tick; it is over once the pipes made for it are closed. Where no file was
+    // free there are none, and no `close` either. A child that was started has errors only for calls we never make.
+    const refused = (child: ChildProcess.ChildProcess) => (error: Error) => {
+      if (child.stdin === undefined) failed(error)
+      else child.on("close", () => failed(error))
+    }
     try {
       const child = ChildProcess.spawn(command.program, command.args, {
         cwd: command.cwd,
@@ -50,8 +58,7 @@ export const start = (
         stdio: [stdin === "closed" ? "ignore" : "pipe", "pipe", "pipe", "pipe"],
         windowsHide: true
       })
-      // A failed start is reported in the next tick, and a child has further errors only for calls we never make.
-      child.on("error", failed)
+      child.on("error", refused(child))
       if (child.pid !== undefined) resume(connect(host, command, mark, child, child.pid))
     } catch (error) {
       failed(error)
@@ -70,7 +77,7 @@ const connect = (
   mark: string,
   child: ChildProcess.ChildProcess,
   pid: number
-): Effect.Effect<Child, SpawnFailed> => {
+): Effect.Effect<Child, Outcome.SpawnFailed> => {
   const lifeline = child.stdio[3] as Readable
   for (const stream of [child.stdin, child.stdout, child.stderr, lifeline]) {
     // A pipe that breaks because the child is gone is no event of its own: the exit says it.
@@ -81,7 +88,7 @@ const connect = (
   if (row === undefined) {
     // No file was free to read it. Whom we cannot tell from strangers we could not end later, so it ends now.
     host.kill(-pid, "SIGKILL")
-    return Effect.fail(new SpawnFailed({ program: command.program, reason: "Exhausted", code: "EMFILE" }))
+    return Effect.fail(new Outcome.SpawnFailed({ program: command.program, reason: "Exhausted", code: "EMFILE" }))
   }
   const lineage = Lineage.make(row, mark)
   const exited = Deferred.makeUnsafe<Outcome.Exit>()
@@ -92,11 +99,14 @@ const connect = (
     const exit: Outcome.Exit = signal === null ? { _tag: "Code", code: code ?? 0 } : { _tag: "Signal", signal }
     Deferred.doneUnsafe(exited, Exit.succeed(exit))
   })
+  const closed = Deferred.makeUnsafe<void>()
+  child.on("close", () => Deferred.doneUnsafe(closed, Effect.void))
   return Effect.succeed({
     pid,
     lineage,
     pipes: host.pipes(pid, pipeDescriptors),
     exited,
+    closed,
     stdin: child.stdin ?? closedInput,
     stdout: child.stdout as Readable,
     stderr: child.stderr as Readable,

@@ -13,7 +13,17 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Host } from "./host.ts"
-import { attribute, type Attribution, type Carries, isAlive, isSame, type Lineage, type Row } from "./lineage.ts"
+import {
+  attribute,
+  type Attribution,
+  type Carries,
+  isAlive,
+  isSame,
+  type Lineage,
+  remember,
+  replace,
+  type Row
+} from "./lineage.ts"
 import * as Signal from "./signal.ts"
 
 export interface Ended {
@@ -106,7 +116,8 @@ const has = (rows: ReadonlyMap<number, Row>, row: Row): boolean => {
   return found !== undefined && isSame(found, row)
 }
 
-const groups = (rows: ReadonlyArray<Row>): ReadonlyMap<number, ReadonlyArray<Row>> => Map.groupBy(rows, (row) => row.pgrp)
+const groups = (rows: ReadonlyArray<Row>): ReadonlyMap<number, ReadonlyArray<Row>> =>
+  Map.groupBy(rows, (row) => row.pgrp)
 
 /** Signals a group as one where that is safe, else its members one by one; returns those that may not be signalled. */
 const signal = (
@@ -133,6 +144,9 @@ const look = Effect.fnUntraced(function*(
   for (let count = 1;; count++) {
     const { isComplete, restless, rows } = yield* host.table
     const seen = attribute(rows, lineage, host.self, carries)
+    // Whom an incomplete table does not show is not gone.
+    if (isComplete) replace(lineage, seen.ours)
+    else remember(lineage, seen.ours)
     const isDoubtful = restless || seen.unreadable || !isComplete
     if (seen.alive.length > 0 || count === looks || !isDoubtful) return { ...seen, isComplete }
     yield* Effect.sleep(count)
@@ -157,6 +171,9 @@ const awaitGone = Effect.fnUntraced(function*(host: Host, rows: ReadonlyArray<Ro
 export const both = (first: Ended, second: Ended): Ended => ({
   swept: first.swept + second.swept,
   survivors: second.survivors,
-  suspects: [...first.suspects.filter((row) => !second.suspects.some((other) => isSame(other, row))), ...second.suspects],
+  suspects: [
+    ...first.suspects.filter((row) => !second.suspects.some((other) => isSame(other, row))),
+    ...second.suspects
+  ],
   isProved: second.isProved
 })

@@ -11,8 +11,20 @@ import { type Command, inherited } from "../Command.ts"
 export const markName = "QUIESCE_LINEAGE"
 
 /** Without these most Windows programs do not start. */
-const windows = ["SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA",
-  "LOCALAPPDATA", "PROGRAMDATA", "USERNAME"]
+const windows = [
+  "SYSTEMROOT",
+  "SYSTEMDRIVE",
+  "WINDIR",
+  "COMSPEC",
+  "PATHEXT",
+  "TEMP",
+  "TMP",
+  "USERPROFILE",
+  "APPDATA",
+  "LOCALAPPDATA",
+  "PROGRAMDATA",
+  "USERNAME"
+]
 
 export const environmentFor = (
   command: Command,

@@ -6,8 +6,8 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import type { Carries, Row } from "./lineage.ts"
 import { hostNode } from "./hostNode.ts"
+import type { Carries, Row } from "./lineage.ts"
 
 /** What `kill` said. `Gone`: nobody is there. `Denied`: it belongs to another user. */
 export type Delivery = "Sent" | "Gone" | "Denied"

@@ -31,7 +31,7 @@ export interface Row {
   readonly name: string
 }
 
-/** What is known of a command's processes; `known` holds those of the last census. */
+/** What is known of a command's processes; `known` holds those that were there when last looked. */
 export interface Lineage {
   readonly mark: string
   readonly leader: Row
@@ -44,15 +44,23 @@ export const make = (leader: Row, mark: string): Lineage => ({
   known: new Map([[leader.pid, leader]])
 })
 
-/** Adds processes that are proved to be the command's; who is not younger than the leader is not. */
+/** Adds processes that are proved to be the command's. */
 export const remember = (self: Lineage, rows: ReadonlyArray<Row>): void => {
-  for (const row of rows) if (row.started >= self.leader.started) self.known.set(row.pid, row)
+  for (const row of rows) self.known.set(row.pid, row)
+}
+
+/** Replaces what is known by all that is there now. */
+export const replace = (self: Lineage, rows: ReadonlyArray<Row>): void => {
+  self.known.clear()
+  remember(self, rows)
 }
 
 /** What a row carries of our mark or our pipes; `Unreadable` is a process that hides it, or is just being replaced by `exec`. */
 export type Carries = "Carries" | "Lacks" | "Unreadable"
 
 export interface Attribution {
+  /** Ours, the dead ones that were not reaped included. */
+  readonly ours: ReadonlyArray<Row>
   /** Ours and alive. */
   readonly alive: ReadonlyArray<Row>
   /** Strangers that carry the mark or hold a pipe. */
@@ -66,7 +74,7 @@ export const isAlive = (row: Row): boolean => row.state !== "Z" && row.state !==
 export const isSame = (a: Row, b: Row): boolean => a.pid === b.pid && a.started === b.started
 
 /**
- * Finds the command's processes in `table`, and remembers them in `lineage.known`.
+ * Finds the command's processes in `table`.
  *
  * `carries` is asked only about rows that kinship and session leave open and that are young enough to descend from
  * the leader, since it is the expensive question.
@@ -117,9 +125,8 @@ export const attribute = (
   }
   close()
 
-  known.clear()
-  for (const row of ours.values()) known.set(row.pid, row)
   return {
+    ours: [...ours.values()],
     alive: [...ours.values()].filter(isAlive),
     suspects: suspects.filter((row) => !ours.has(row.pid)),
     unreadable

@@ -15,7 +15,6 @@ import type * as Scope from "effect/Scope"
 import * as Crypto from "node:crypto"
 import type { Command } from "../Command.ts"
 import type * as Outcome from "../Outcome.ts"
-import type { SpawnFailed } from "../SpawnFailed.ts"
 import * as Child from "./child.ts"
 import * as Ending from "./ending.ts"
 import { Host } from "./host.ts"
@@ -36,13 +35,13 @@ export interface Mode {
 }
 
 /** Starts `command`; closing the scope stops it and waits for its outcome. */
-export const start = (command: Command, mode: Mode): Effect.Effect<Supervised, SpawnFailed, Scope.Scope> =>
+export const start = (command: Command, mode: Mode): Effect.Effect<Supervised, Outcome.SpawnFailed, Scope.Scope> =>
   Effect.acquireRelease(acquire(command, mode), (supervised) => supervised.stop)
 
 const acquire = Effect.fnUntraced(function*(
   command: Command,
   mode: Mode
-): Effect.fn.Return<Supervised, SpawnFailed> {
+): Effect.fn.Return<Supervised, Outcome.SpawnFailed> {
   const host = yield* Host
   // Not `Random`, which a test may seed: two commands with one mark would take each other's processes for their own.
   const mark = Crypto.randomUUID()
@@ -65,7 +64,7 @@ const acquire = Effect.fnUntraced(function*(
     const why = Deferred.isDoneUnsafe(requested) ? yield* Deferred.await(requested) : undefined
     const patience = why === undefined ? closedWithin([stdout, stderr], command.drain) : Effect.void
     const ended = yield* endAll(host, command, child, patience, [stdout, stderr, lifeline])
-    const exit = isAmong(ended.survivors, child.lineage.leader) ? undefined : yield* Deferred.await(child.exited)
+    const exit = Deferred.isDoneUnsafe(child.exited) ? yield* Deferred.await(child.exited) : undefined
     return outcomeOf(command, why, exit, {
       stdout: stdout.output(),
       stderr: stderr.output(),
@@ -135,6 +134,9 @@ const endAll = Effect.fnUntraced(function*(
   }
   const isHeld = taps.some((tap) => !tap.isClosed())
   for (const tap of taps) tap.destroy()
+  child.stdin.destroy()
+  const isDead = !ended.survivors.some(({ row }) => Lineage.isSame(row, lineage.leader))
+  if (isDead) yield* Deferred.await(child.closed)
   return { ...ended, residue: residueOf(ended, isHeld) }
 })
 
@@ -148,13 +150,12 @@ const closedWithin = Effect.fnUntraced(function*(taps: ReadonlyArray<Tap.Tap>, d
   return taps.every((tap) => tap.isClosed())
 })
 
-const isAmong = (survivors: ReadonlyArray<Ending.Survivor>, row: Lineage.Row): boolean =>
-  survivors.some((survivor) => Lineage.isSame(survivor.row, row))
-
 const residueOf = (ended: Ending.Ended, isHeld: boolean): ReadonlyArray<Outcome.Residue> => {
   const named = [
     ...ended.survivors.map(({ row, why }) => residue(row, survivorTexts[why])),
-    ...ended.suspects.map((row) => residue(row, "may have been started by the command: it carries its mark or its pipes"))
+    ...ended.suspects.map((row) =>
+      residue(row, "may have been started by the command: it carries its mark or its pipes")
+    )
   ]
   if (!ended.isProved) return [...named, { kind: "process", detail: "the process table could not be read" }]
   if (isHeld && named.length === 0) {
