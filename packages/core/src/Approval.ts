@@ -1,0 +1,113 @@
+/**
+ * The question that a policy's `ask` puts, and its outcomes.
+ *
+ * Where nobody can be asked the answer is no. An answer that comes when the question is closed (it was answered, or the
+ * call was cancelled) is refused as stale: it cannot start a body that was given up, nor answer another question.
+ */
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Queue_ from "effect/Queue"
+import * as Stream from "effect/Stream"
+import * as Abortable from "./Abortable.ts"
+import type * as ToolCall from "./ToolCall.ts"
+
+export type Outcome =
+  | { readonly _tag: "AllowedOnce" }
+  | { readonly _tag: "Rejected"; readonly reason?: string }
+  /** Whoever was asked wants the call gone: it settles as cancelled, not as denied. */
+  | { readonly _tag: "Cancelled" }
+  | { readonly _tag: "Unavailable" }
+
+export interface Channel {
+  /** Asks once. **Interruption**: closes the question; the call has been cancelled. */
+  readonly ask: (call: ToolCall.Pending, reason?: string) => Effect.Effect<Outcome>
+}
+
+export const allowedOnce: Outcome = { _tag: "AllowedOnce" }
+export const cancelled: Outcome = { _tag: "Cancelled" }
+export const unavailable: Outcome = { _tag: "Unavailable" }
+export const rejected = (reason?: string): Outcome =>
+  reason === undefined ? { _tag: "Rejected" } : { _tag: "Rejected", reason }
+
+const constant = (outcome: Outcome): Channel => ({ ask: () => Effect.succeed(outcome) })
+
+/** The channel that a registry captures when it is built. Default: unavailable, which denies. */
+export const current: Context.Reference<Channel> = Context.Reference<Channel>("@quiesce/core/Approval", {
+  defaultValue: () => constant(unavailable)
+})
+
+/** The oldest open questions, and their answers: for a user interface, or a test. */
+export class Queue extends Context.Service<Queue, {
+  /** The questions that are open now, then each new one. A consumer may find one closed by the time it looks. */
+  readonly pending: Stream.Stream<ToolCall.Pending>
+  /** Answers the oldest open question of `callId`; `false` when there is none, and the answer changed nothing. */
+  readonly answer: (callId: string, outcome: "allow" | "deny") => Effect.Effect<boolean>
+}>()("@quiesce/core/Approval/Queue") {}
+
+interface Question {
+  readonly call: ToolCall.Pending
+  readonly outcome: Deferred.Deferred<Outcome>
+}
+
+const makeQueue = (): { readonly queue: Queue["Service"]; readonly channel: Channel } => {
+  const open = new Set<Question>()
+  const consumers = new Set<Queue_.Queue<ToolCall.Pending, any>>()
+  const close = (question: Question, outcome: Outcome): boolean =>
+    open.delete(question) && Deferred.doneUnsafe(question.outcome, Effect.succeed(outcome))
+  return {
+    channel: {
+      ask: (call) =>
+        Effect.suspend(() => {
+          const question: Question = { call, outcome: Deferred.makeUnsafe() }
+          open.add(question)
+          for (const consumer of consumers) Queue_.offerUnsafe(consumer, call)
+          return Effect.ensuring(Deferred.await(question.outcome), Effect.sync(() => close(question, cancelled)))
+        })
+    },
+    queue: {
+      // Unbounded: it holds no more than there are calls waiting.
+      pending: Stream.callback<ToolCall.Pending>((consumer) =>
+        Effect.acquireRelease(
+          Effect.sync(() => {
+            consumers.add(consumer)
+            for (const { call } of open) Queue_.offerUnsafe(consumer, call)
+          }),
+          () => Effect.sync(() => consumers.delete(consumer))
+        ), { bufferSize: Number.POSITIVE_INFINITY }),
+      answer: (callId, answer) =>
+        Effect.sync(() => {
+          for (const question of open) {
+            if (question.call.callId === callId) return close(question, answer === "allow" ? allowedOnce : rejected())
+          }
+          return false
+        })
+    }
+  }
+}
+
+/** A channel that is a promise function. Its signal aborts when the call is cancelled. */
+export const fromPromise = (
+  ask: (call: ToolCall.Pending, signal: AbortSignal, reason: string | undefined) => PromiseLike<Outcome> | Outcome
+): Channel => ({
+  ask: (call, reason) => Effect.orDie(Abortable.promise((signal) => ask(call, signal, reason)))
+})
+
+/** Sets the channel. */
+export const layer = (channel: Channel): Layer.Layer<never> => Layer.succeed(current, channel)
+
+/** Nobody can be asked, which denies: the default, said aloud. */
+export const layerUnavailable: Layer.Layer<never> = layer(constant(unavailable))
+
+export const layerAllow: Layer.Layer<never> = layer(constant(allowedOnce))
+
+export const layerDeny: Layer.Layer<never> = layer(constant(rejected()))
+
+/** Questions wait in a `Queue` until somebody answers. */
+export const layerQueue: Layer.Layer<Queue> = Layer.effectContext(
+  Effect.sync(() => {
+    const { channel, queue } = makeQueue()
+    return Context.make(Queue, queue).pipe(Context.add(current, channel)) as Context.Context<Queue>
+  })
+)

@@ -1,0 +1,167 @@
+/**
+ * Around-dispatch: what runs around the body.
+ *
+ * A wrapper gets `next`, the rest of the call as an effect, and returns an effect: `Effect.retry(next, …)`,
+ * `semaphore.withPermit` and `Effect.withSpan("tool")` are wrappers as they stand. It may answer without `next`, fail
+ * with an error of its own, or run `next` again once the previous run is quiet. It can add cancellation for what it
+ * delegates, and never take the caller's away: on whatever fiber and in whatever region `next` runs, it stays tied to
+ * the call.
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Deadline from "./Deadline.ts"
+import * as Cancellation from "./internal/cancellation.ts"
+import { snapshot } from "./internal/json.ts"
+import * as SignalHub from "./internal/signalHub.ts"
+import { Token } from "./internal/token.ts"
+import * as Ward from "./internal/ward.ts"
+import { failures, FiberWork, PromiseWork, tie } from "./internal/work.ts"
+import type { Json } from "./Json.ts"
+import type * as ToolCall from "./ToolCall.ts"
+import type * as ToolResult from "./ToolResult.ts"
+
+/** Nominal, with a private constructor: only the registry has one, so only it can discharge `Dispatch`. */
+export class DispatchLease {
+  declare private readonly nominal: never
+  private constructor() {}
+}
+/** What `next` needs and a wrapper passes on: that a wrapper runs it inside its own call is a type. */
+export class Dispatch extends Context.Service<Dispatch, DispatchLease>()(Ward.key) {}
+
+/** The rest of the call. It yields the value as JSON, and fails with the one error a wrapper may pass on. */
+export type Next = Effect.Effect<Json, ToolResult.ToolCallFailed, Dispatch>
+
+/**
+ * **Errors**: an error other than the one `next` failed with is WRAPPER_FAILURE; a `DeadlineExceeded` is TOOL_TIMEOUT.
+ * **Interruption**: cancelling the call interrupts it.
+ */
+export type Wrapper = (next: Next, call: ToolCall.Pending) => Effect.Effect<Json, unknown, Dispatch>
+
+/** The wrappers that a registry captures when it is built. Default: none. Budgets are enforced in any case. */
+export const current: Context.Reference<ReadonlyArray<Wrapper>> = Context.Reference<ReadonlyArray<Wrapper>>(
+  "@quiesce/core/Wrapper",
+  { defaultValue: () => [] }
+)
+
+/** Enforces the tool's budget here, for what stands further in. Where it is not listed, the body alone is timed. */
+export const timeout: Wrapper = (next, call) => {
+  const { budget } = Token.call(call.token)
+  return budget === undefined ? next : Deadline.within(next, { timeout: budget, code: "TOOL_TIMEOUT" })
+}
+
+const partsOf = new WeakMap<Wrapper, ReadonlyArray<Wrapper>>()
+
+/** One wrapper made of several; the first is outermost. */
+export const compose = (...wrappers: ReadonlyArray<Wrapper>): Wrapper => {
+  const composed: Wrapper = (next, call) =>
+    wrappers.reduceRight<Effect.Effect<Json, unknown, Dispatch>>(
+      (inner, wrapper) => wrapper(inner as Next, call),
+      next
+    )
+  partsOf.set(composed, flatten(wrappers))
+  return composed
+}
+
+/** `wrappers` with each composed one replaced by its parts. */
+export const flatten = (wrappers: ReadonlyArray<Wrapper>): ReadonlyArray<Wrapper> =>
+  wrappers.flatMap((wrapper) => partsOf.get(wrapper) ?? [wrapper])
+
+/**
+ * Runs `next` until `signal` aborts.
+ *
+ * **Interruption**: an abort interrupts `next` and waits until it is quiet; the call then settles as cancelled, with
+ * reason Wrapper. Once `next` is over, the signal changes nothing.
+ */
+export const withCancel = (next: Next, signal: AbortSignal): Next =>
+  Effect.suspend(() => {
+    const cancellation = (cause: unknown) => Cancellation.make({ _tag: "Wrapper", cause })
+    return signal.aborted
+      ? Effect.failCause(Cause.annotate(Cause.interrupt(), cancellation(signal.reason).annotations))
+      : tie(
+        new FiberWork<Json, ToolResult.ToolCallFailed>(leased(next), { source: { signal, cancellation } })
+      )
+  })
+
+/** Attaches a context to the call's result, after those of the body. Dies when it is not JSON. */
+export const deferContext = (context: Json): Effect.Effect<void, never, Dispatch> =>
+  Effect.withFiber((fiber) => {
+    Ward.of(fiber.context)?.owner?.call.wrapperContexts.push(snapshot(context))
+    return Effect.void
+  })
+
+declare const live: unique symbol
+/** A signal that aborts with the call. `next` takes no other: the caller's cancellation cannot be left out. */
+export type LiveSignal = AbortSignal & { readonly [live]: true }
+
+export interface PromiseTools {
+  readonly signal: LiveSignal
+  /** A live signal that aborts also when `other` does. */
+  readonly derive: (other: AbortSignal) => LiveSignal
+}
+
+/**
+ * A wrapper of promise functions. What `next` promises settles when the rest of the call is quiet; it rejects with the
+ * call's failure, or with the reason of the signal when it was cancelled.
+ */
+export const fromPromise = (
+  wrap: (
+    next: (signal: LiveSignal) => Promise<Json>,
+    call: ToolCall.Pending,
+    tools: PromiseTools
+  ) => PromiseLike<Json> | Json
+): Wrapper =>
+(next, call) =>
+  Effect.withFiber((fiber) => {
+    const subscriptions: Array<SignalHub.Subscription> = []
+    const wrapper = new PromiseWork<Json, unknown>((work) => {
+      const signal = work.signal as LiveSignal
+      const derive = (other: AbortSignal): LiveSignal => {
+        const controller = new AbortController()
+        for (const source of [signal, other]) {
+          if (source.aborted) controller.abort(source.reason)
+          else subscriptions.push(SignalHub.subscribe(source, (reason) => controller.abort(reason)))
+        }
+        return controller.signal as LiveSignal
+      }
+      return wrap((signal) => runNext(leased(next), signal, work, fiber.context), call, { signal, derive })
+    }, {})
+    wrapper.observe(() => subscriptions.forEach(SignalHub.unsubscribe))
+    return tie(wrapper)
+  })
+
+const runNext = (
+  next: Effect.Effect<Json, ToolResult.ToolCallFailed>,
+  signal: LiveSignal,
+  wrapper: PromiseWork<Json, unknown>,
+  context: Context.Context<never>
+): Promise<Json> => {
+  // Not the signal's own story: a live signal aborts with the wrapper, whose reason is the typed one.
+  const cancellation = (cause: unknown) => wrapper.cancellation ?? Cancellation.make({ _tag: "Wrapper", cause })
+  const result = new Promise<Json>((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason)
+    const work = new FiberWork<Json, ToolResult.ToolCallFailed>(next, { source: { signal, cancellation } })
+    work.start(context)
+    work.observe((exit) => {
+      if (exit._tag === "Success") return resolve(exit.value)
+      const failed = failures(exit.cause)
+      reject(failed.length > 0 ? failed[0] : (work.cancellation ?? Cancellation.interrupted).abortReason)
+    })
+  })
+  // A wrapper may leave it unawaited: it is then interrupted when the wrapper settles, and rejects to nobody.
+  result.catch(() => {})
+  return result
+}
+
+/** The fiber that runs a wrapper has the lease in its context already. */
+const leased = <A, E>(self: Effect.Effect<A, E, Dispatch>): Effect.Effect<A, E> => self as Effect.Effect<A, E>
+
+/** Sets the wrappers, the first outermost. An application writes one list, in the order the reader sees. */
+export const layer = (wrappers: ReadonlyArray<Wrapper>): Layer.Layer<never> => Layer.succeed(current, wrappers)
+
+/** The same for wrappers whose making needs services: they are captured when the layer is built. */
+export const layerEffect = <E, R>(
+  wrappers: Effect.Effect<ReadonlyArray<Wrapper>, E, R>
+): Layer.Layer<never, E, Exclude<R, Scope.Scope>> => Layer.effect(current, wrappers)

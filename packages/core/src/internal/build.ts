@@ -1,0 +1,57 @@
+/**
+ * Builds a registry with what a context holds for it, and catches programs that wired it beside that context.
+ */
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Approval from "../Approval.ts"
+import * as Observer from "../Observer.ts"
+import * as Policy from "../Policy.ts"
+import * as Wrapper from "../Wrapper.ts"
+import { capture } from "./context.ts"
+import { Registry } from "./registry.ts"
+
+/**
+ * How long a cancelled call may take to become quiet before it is reported: in the log, as a metric, and to
+ * `Observer.notQuiescent`; then again with back-off. Default: 5 seconds, longer than orderly clean-up takes and shorter
+ * than a user's patience. It bounds no call.
+ */
+export const Grace: Context.Reference<Duration.Input> = Context.Reference<Duration.Input>("@quiesce/core/Grace", {
+  defaultValue: () => "5 seconds"
+})
+
+/** Makes a registry without tools. Who makes it must shut it down. */
+export const build = (context: Context.Context<never>): Registry => {
+  const wrappers = Wrapper.flatten(Context.get(context, Wrapper.current))
+  const services = {
+    policy: Context.get(context, Policy.Current),
+    approval: Context.get(context, Approval.current),
+    wrappers,
+    listsTimeout: wrappers.includes(Wrapper.timeout),
+    observers: Context.get(context, Observer.current),
+    grace: Duration.fromInputUnsafe(Context.get(context, Grace))
+  }
+  return new Registry(services, capture(context), (caller) => checkWiring(context, caller))
+}
+
+/**
+ * Merged Reference layers override one another silently, and a policy merged beside the registry instead of provided to
+ * it leaves the default, which allows everything. A caller that sees another policy than its registry has captured is
+ * such a program.
+ */
+const checkWiring = (captured: Context.Context<never>, caller: Context.Context<never>): void => {
+  for (const [what, key] of wired) {
+    const seen = Context.getOrUndefined(caller, key)
+    if (seen !== undefined && seen !== Context.get(captured, key)) {
+      throw new Error(
+        `the ${what} in the context of this call is not the one that its registry captured, and would not be asked: ` +
+          `provide its layer to the registry's layer, ToolRegistry.layer([...]).pipe(Layer.provide(...))`
+      )
+    }
+  }
+}
+
+const wired: ReadonlyArray<readonly [what: string, key: Context.Reference<any>]> = [
+  ["policy", Policy.Current],
+  ["approval channel", Approval.current],
+  ["list of wrappers", Wrapper.current]
+]

@@ -1,0 +1,229 @@
+/**
+ * The state of one call, and the ways to ask it to stop.
+ *
+ * A call is one fiber, started uninterruptible; the pipeline opens windows in it in which it waits. What the pipeline
+ * runs on other fibers (a body, the rest of the call inside a wrapper) is in `works`.
+ *
+ * 1. The first cancellation counts. It is recorded before anything is interrupted, and reaches the innermost work first.
+ * 2. Once `sealed` a call cannot be cancelled: its outcome stands, and what is left is synchronous.
+ * 3. `dispatched` is set in the operation that invokes the body, and never taken back.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Equal from "effect/Equal"
+import type * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import type { Json } from "../Json.ts"
+import type * as ToolCall from "../ToolCall.ts"
+import * as ToolResult from "../ToolResult.ts"
+import * as Cancellation from "./cancellation.ts"
+import { inherit } from "./context.ts"
+import { type Failed, none, toFailure } from "./outcome.ts"
+import type { Entry, Registry } from "./registry.ts"
+import * as SignalHub from "./signalHub.ts"
+import { Token } from "./token.ts"
+import * as Ward from "./ward.ts"
+import type { Work } from "./work.ts"
+
+export type Stage = "pre" | "approval" | "wrappers" | "body" | "post" | "settling"
+
+export class Call implements Ward.Ward, Ward.Owned {
+  readonly registry: Registry
+  readonly input: ToolCall.Input
+  /** The context of the call's fiber, less its ward. */
+  readonly context: Context.Context<never>
+  readonly token: Token = new Token(this)
+  /** The owner inside which this call was made. */
+  readonly parent: Ward.Owner | undefined
+  readonly clock: Clock.Clock
+  /** The tool, as far as it is known: first when the call is launched, and again when it is looked up for good. */
+  entry: Entry | undefined
+  pending: ToolCall.Pending
+
+  stage: Stage = "pre"
+  sinceMillis: number
+  cancellation: Cancellation.Cancellation | undefined = undefined
+  cancelledAtMillis = 0
+  sealed = false
+  dispatched = false
+  journaled = false
+  concludesTurn = false
+  /** The latest run of the body. */
+  run: Ward.Owner | undefined = undefined
+  readonly bodyContexts: Array<Json> = []
+  readonly wrapperContexts: Array<Json> = []
+  readonly residue: Array<ToolResult.Residue> = []
+
+  readonly #signal: AbortSignal | undefined
+  readonly #launched: Entry | undefined
+  readonly #works: Array<Work<any, any>> = []
+  readonly #observers: Array<(exit: Exit.Exit<ToolResult.ToolResult>) => void> = []
+  #exit: Exit.Exit<ToolResult.ToolResult> | undefined = undefined
+  #fiber: Fiber.Fiber<unknown, unknown> | undefined = undefined
+  #owner: Ward.Owner | undefined = undefined
+  #subscription: SignalHub.Subscription | undefined = undefined
+  #admitted: boolean | undefined = undefined
+  #admissions: Array<(admitted: boolean) => void> | undefined = undefined
+  #issued: Array<unknown> | undefined = undefined
+
+  constructor(launch: {
+    readonly registry: Registry
+    readonly input: ToolCall.Input
+    readonly entry: Entry | undefined
+    readonly parent: Ward.Owner | undefined
+    readonly signal: AbortSignal | undefined
+    readonly context: Context.Context<never>
+  }) {
+    this.registry = launch.registry
+    this.input = launch.input
+    this.context = launch.context
+    this.parent = launch.parent
+    this.clock = Context.get(launch.context, Clock.Clock)
+    this.sinceMillis = this.clock.currentTimeMillisUnsafe()
+    this.entry = this.#launched = launch.entry
+    this.#signal = launch.signal
+    this.pending = this.#view(null, emptyMetadata)
+  }
+
+  /** Runs the pipeline in the call's fiber, up to its first wait. */
+  start(pipeline: Effect.Effect<ToolResult.ToolResult>): void {
+    const fiber = Effect.runForkWith(Ward.enter(this.context, this))(
+      Effect.withFiber((fiber) => {
+        this.#fiber = fiber
+        return pipeline
+      }),
+      { uninterruptible: true }
+    )
+    fiber.addObserver((exit) => {
+      this.#exit = exit
+      if (exit._tag === "Failure") this.registry.drop(this)
+      for (const observer of this.#observers) observer(exit)
+    })
+  }
+
+  /** Owns the calls that policies, wrappers and approval channels make; a run of the body has an owner of its own. */
+  get owner(): Ward.Owner {
+    return this.#owner ??= new Ward.Owner(this)
+  }
+
+  /** The owner if anything was ever made inside it. */
+  get ownerIfAny(): Ward.Owner | undefined {
+    return this.#owner
+  }
+
+  /** The owner for a call that names this one as its parent: a run of the body while one is under way. */
+  get currentOwner(): Ward.Owner {
+    return this.run?.over === false ? this.run : this.owner
+  }
+
+  get budget(): Duration.Duration | undefined {
+    return this.entry?.definition.timeout
+  }
+
+  show(args: Json, metadata: { readonly [key: string]: Json } | undefined): void {
+    this.pending = this.#view(args, metadata ?? emptyMetadata)
+  }
+
+  #view(args: Json, metadata: { readonly [key: string]: Json }): ToolCall.Pending {
+    const { callId, name } = this.input
+    return {
+      callId,
+      rootCallId: this.parent?.call.pending.rootCallId ?? callId,
+      name,
+      arguments: args,
+      token: this.token,
+      metadata
+    }
+  }
+
+  enter(stage: Stage): void {
+    this.stage = stage
+    this.sinceMillis = this.clock.currentTimeMillisUnsafe()
+    this.registry.changed(this)
+  }
+
+  /** Listens to the caller's signal, or is refused where that has aborted. */
+  listen(): void {
+    const signal = this.#signal
+    if (signal === undefined) return
+    if (signal.aborted) this.refuse(Cancellation.byCaller(signal.reason))
+    else this.#subscription = SignalHub.subscribe(signal, (reason) => this.cancel(Cancellation.byCaller(reason)))
+  }
+
+  deafen(): void {
+    if (this.#subscription !== undefined) SignalHub.unsubscribe(this.#subscription)
+  }
+
+  /** Cancels the call before it has waited for anything: it will not begin. */
+  refuse(cancellation: Cancellation.Cancellation): void {
+    this.cancellation ??= cancellation
+  }
+
+  /** Asks the call to stop. Returns when that was passed on; the call is over when its fiber is. */
+  cancel(cancellation: Cancellation.Cancellation): void {
+    if (this.sealed || this.cancellation !== undefined) return
+    this.cancellation = cancellation
+    this.cancelledAtMillis = this.clock.currentTimeMillisUnsafe()
+    this.registry.changed(this)
+    this.#owner?.cancel(cancellation)
+    for (let index = this.#works.length - 1; index >= 0; index--) this.#works[index]?.interrupt(cancellation)
+    this.#fiber?.interruptUnsafe(undefined, cancellation.annotations)
+    if (!this.sealed) this.registry.watch(this)
+  }
+
+  /** `work` belongs to the call until it is quiet. */
+  track(work: Work<any, any>): void {
+    this.#works.push(work)
+    work.observe(() => void this.#works.splice(this.#works.indexOf(work), 1))
+  }
+
+  /** Says whether the call got past policy and approval; only the first word counts. */
+  admit(admitted: boolean): void {
+    if (this.#admitted !== undefined) return
+    this.#admitted = admitted
+    this.#admissions?.forEach((observer) => observer(admitted))
+  }
+
+  onAdmission(observer: (admitted: boolean) => void): void {
+    if (this.#admitted !== undefined) observer(this.#admitted)
+    else (this.#admissions ??= []).push(observer)
+  }
+
+  /** Runs `effect` with the services of the tool. The call's fiber has those of the tool that was known at its launch. */
+  withServices<A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    const { entry } = this
+    return entry === undefined || entry === this.#launched
+      ? effect
+      : Effect.provideContext(effect, inherit(entry.context, this.context))
+  }
+
+  /** Makes the error with which `next` fails, so that `hasIssued` knows it again. */
+  issue(outcome: Failed): ToolResult.ToolCallFailed {
+    const result = toFailure(this, outcome, none)
+    // By reference: effect compares the failures of a cause by their fields, and these can be anything.
+    const error = Equal.byReferenceUnsafe(
+      new ToolResult.ToolCallFailed<never>({
+        code: result.error.code,
+        dispatched: result.dispatched,
+        result,
+        failure: undefined
+      })
+    )
+    ;(this.#issued ??= []).push(error)
+    return error
+  }
+
+  hasIssued(error: unknown): error is ToolResult.ToolCallFailed {
+    return this.#issued?.includes(error) === true
+  }
+
+  /** Calls `observer` once the call has settled and its fiber is over, at once if it is. */
+  observe(observer: (exit: Exit.Exit<ToolResult.ToolResult>) => void): void {
+    if (this.#exit === undefined) this.#observers.push(observer)
+    else observer(this.#exit)
+  }
+}
+
+const emptyMetadata: { readonly [key: string]: Json } = Object.freeze({})

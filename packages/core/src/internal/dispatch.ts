@@ -1,0 +1,217 @@
+/**
+ * The middle of the pipeline: wrappers( journal, body ).
+ *
+ * Whatever is started here is work that belongs to the call, tied to whoever awaits it. So it can be interrupted on
+ * whatever fiber and in whatever region a wrapper runs it, and nothing counts as over before it is quiet.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Journal from "../Journal.ts"
+import type { Json } from "../Json.ts"
+import type * as ToolCall from "../ToolCall.ts"
+import type * as ToolResult from "../ToolResult.ts"
+import type { Next, Wrapper } from "../Wrapper.ts"
+import type { Call } from "./call.ts"
+import * as Cancellation from "./cancellation.ts"
+import { expiry } from "./deadline.ts"
+import { NotJson, snapshot } from "./json.ts"
+import * as Outcome from "./outcome.ts"
+import type { Entry } from "./registry.ts"
+import * as Shape from "./shape.ts"
+import { describe } from "./thrown.ts"
+import * as Ward from "./ward.ts"
+import { FiberWork, type Options, PromiseWork, quiescence, tie, type Work } from "./work.ts"
+
+/** Runs the wrappers around the body, and yields what is then the call's success. */
+export const dispatch = (call: Call, entry: Entry, parameters: unknown): Effect.Effect<Outcome.Succeeded, unknown> => {
+  let produced: Outcome.Succeeded | undefined
+  const body = (): Effect.Effect<Json, unknown> =>
+    Effect.flatMap(run(call, entry, parameters), (value) =>
+      Effect.map(encode(call, entry, value), (success) => {
+        produced = success
+        return success.value
+      }))
+  const all = call.registry.services.wrappers.reduceRight<() => Effect.Effect<Json, unknown>>(
+    (inner, wrapper) => () => around(call, wrapper, inner),
+    body
+  )
+  // What the body yielded was checked then; what a wrapper made up is checked like a body's value.
+  return Effect.flatMap(
+    all(),
+    (value) =>
+      produced !== undefined && Object.is(value, produced.value) ? Effect.succeed(produced) : accept(call, value)
+  )
+}
+
+/** One run of a wrapper: what its `next` started last, and whether the wrapper has settled. */
+interface Level {
+  readonly name: string
+  inner: Work<Json, unknown> | undefined
+  over: boolean
+}
+
+const around = (
+  call: Call,
+  wrapper: Wrapper,
+  inner: () => Effect.Effect<Json, unknown>
+): Effect.Effect<Json, unknown> =>
+  Effect.suspend(() => {
+    const level: Level = { name: wrapper.name || "an anonymous wrapper", inner: undefined, over: false }
+    const next = Effect.suspend(() => {
+      const { inner: running } = level
+      if (level.over) return Effect.fail(refuse(call, `${level.name} ran \`next\` after it had settled`))
+      if (running === undefined || running.exit !== undefined) {
+        return belonging(call, () => level.inner = new FiberWork<Json, unknown>(inner(), {}))
+      }
+      // Refused only now that the first run is quiet, so that whatever the wrapper does next does not overlap it.
+      return Effect.flatMap(
+        quiescence(running),
+        () => Effect.fail(refuse(call, `${level.name} ran \`next\` while its previous run was not quiet`))
+      )
+    })
+    // The fiber has the lease in its context: it is the ward.
+    const run = Effect.suspend(() => wrapper(next as Next, call.pending) as Effect.Effect<Json, unknown>)
+    return Effect.onExit(run, () => settle(level))
+  })
+
+/** A wrapper that settles does not end the call while a `next` it started still runs. */
+const settle = (level: Level): Effect.Effect<unknown> => {
+  level.over = true
+  const { inner } = level
+  if (inner === undefined || inner.exit !== undefined) return Effect.void
+  inner.interrupt(Cancellation.make({ _tag: "Wrapper", cause: Cancellation.abortError(`${level.name} has settled`) }))
+  return quiescence(inner)
+}
+
+const refuse = (call: Call, message: string): ToolResult.ToolCallFailed =>
+  call.issue(Outcome.wrapperFailed(new Error(message)))
+
+/**
+ * Starts work of the call and awaits it, unless the call or the work around it is being cancelled: an interrupted
+ * wrapper's handlers may still try.
+ */
+const belonging = <A, E>(call: Call, make: () => Work<A, E>): Effect.Effect<A, E> =>
+  Effect.withFiber((fiber) => {
+    const cancellation = call.cancellation ?? Ward.of(fiber.context)?.cancellation
+    if (cancellation !== undefined) {
+      return Effect.failCause(Cause.annotate(Cause.interrupt(), cancellation.annotations))
+    }
+    const work = make()
+    call.track(work)
+    return tie(work)
+  })
+
+/** Journal, then body. The mark is written once, also when a wrapper retries. */
+const run = (call: Call, entry: Entry, parameters: unknown): Effect.Effect<unknown, ToolResult.ToolCallFailed> =>
+  Effect.withFiber((fiber) => {
+    const journal = fiber.getRef(Journal.Current)
+    const invoke = belonging(call, () => bodyWork(call, entry, parameters))
+    if (call.journaled || journal === Journal.none) return invoke
+    const mark = belonging(
+      call,
+      () =>
+        new FiberWork<void, ToolResult.ToolCallFailed>(Effect.suspend(() => journal.dispatching(call.pending)), {
+          failure: (thrown) => call.issue(Outcome.wrapperFailed(thrown))
+        })
+    )
+    return Effect.flatMap(mark, () => {
+      call.journaled = true
+      return invoke
+    })
+  })
+
+const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, ToolResult.ToolCallFailed> => {
+  const { body, timeout } = entry.definition
+  const options: Options<ToolResult.ToolCallFailed> = {
+    owner: call.run = new Ward.Owner(call),
+    failure: (thrown) => call.issue(Outcome.toolFailed(thrown, encodeFailure(entry, thrown))),
+    // Where `Wrapper.timeout` is listed, the budget is enforced there.
+    expiry: timeout === undefined || call.registry.services.listsTimeout
+      ? undefined
+      : expiry(timeout, "TOOL_TIMEOUT", (exceeded) => call.issue(Outcome.timedOut(exceeded)))
+  }
+  // The mark and the invocation are one operation: nothing can come in between.
+  const execute = () => {
+    call.enter("body")
+    call.dispatched = true
+    return body.execute(parameters, view(call, work))
+  }
+  const work: Work<unknown, ToolResult.ToolCallFailed> = body._tag === "Promise"
+    ? new PromiseWork<unknown, ToolResult.ToolCallFailed>(execute, options)
+    : new FiberWork<unknown, ToolResult.ToolCallFailed>(
+      Effect.scoped(Effect.suspend(() => execute() as Effect.Effect<unknown, unknown>)),
+      options
+    )
+  return work
+}
+
+/** What a body gets. After its run is over the methods do nothing. */
+const view = (call: Call, work: Work<unknown, ToolResult.ToolCallFailed>): ToolCall.Running => ({
+  ...call.pending,
+  get signal() {
+    return work.signal
+  },
+  deferContext: (context) => {
+    if (work.exit === undefined) call.bodyContexts.push(snapshot(context))
+  },
+  concludeTurn: () => {
+    if (work.exit === undefined) call.concludesTurn = true
+  },
+  declareResidue: ({ detail, kind }) => {
+    if (work.exit === undefined) call.residue.push(Object.freeze({ kind, detail }))
+  },
+  progress: (progress) => {
+    if (work.exit === undefined) call.registry.progress(call, progress)
+  }
+})
+
+/** The success of a body that returned `value`: as JSON, by the tool's schema. */
+const encode = (
+  call: Call,
+  entry: Entry,
+  value: unknown
+): Effect.Effect<Outcome.Succeeded, ToolResult.ToolCallFailed> =>
+  Effect.flatMap(Effect.exit(entry.definition.success.encode(value)), (encoded) =>
+    encoded._tag === "Success"
+      ? succeed(call, entry, encoded.value, value)
+      : Effect.fail(call.issue(Outcome.invalidOutput(Shape.issuesOf(encoded.cause)))))
+
+/** The success of a call for which a wrapper or a policy made up `value`: checked like a body's. */
+export const accept = (call: Call, value: unknown): Effect.Effect<Outcome.Succeeded, ToolResult.ToolCallFailed> =>
+  Effect.suspend(() => {
+    const entry = call.entry!
+    return Effect.flatMap(Effect.exit(entry.definition.success.decode(value)), (decoded) =>
+      decoded._tag === "Success"
+        ? succeed(call, entry, value, decoded.value)
+        : Effect.fail(call.issue(Outcome.invalidOutput(Shape.issuesOf(decoded.cause)))))
+  })
+
+const succeed = (
+  call: Call,
+  { definition: { render } }: Entry,
+  encoded: unknown,
+  decoded: unknown
+): Effect.Effect<Outcome.Succeeded, ToolResult.ToolCallFailed> => {
+  try {
+    const value = snapshot(encoded)
+    const content = render === undefined ? Outcome.text(JSON.stringify(value)) : Outcome.checkContent(render(decoded))
+    return Effect.succeed({ _tag: "Success", value, content })
+  } catch (thrown) {
+    const issue = thrown instanceof NotJson
+      ? { path: thrown.path, message: thrown.problem }
+      : { path: [], message: describe(thrown).message }
+    return Effect.fail(call.issue(Outcome.invalidOutput([issue])))
+  }
+}
+
+/** The failure as the tool's failure schema writes it; `undefined` where it does not, or not at once. */
+const encodeFailure = ({ definition: { failure } }: Entry, thrown: unknown): Json | undefined => {
+  if (failure === undefined) return undefined
+  try {
+    const encoded = failure.encode(thrown)
+    return Exit.isExit(encoded) && encoded._tag === "Success" ? snapshot(encoded.value) : undefined
+  } catch {
+    return undefined
+  }
+}

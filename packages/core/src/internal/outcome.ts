@@ -1,0 +1,218 @@
+/**
+ * What decided a call, and how that becomes its result. Pure: every rule of precedence is here.
+ *
+ * Cancellation replaces success and nothing else. So an exit is read for failures first (also for those that a pending
+ * interrupt dropped, `failures`), and only an exit that has none is the cancellation's.
+ */
+import type * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import type * as Approval from "../Approval.ts"
+import { DeadlineExceeded } from "../Deadline.ts"
+import type { Json } from "../Json.ts"
+import { Denied } from "../Policy.ts"
+import type * as ToolResult from "../ToolResult.ts"
+import type { Call } from "./call.ts"
+import * as Cancellation from "./cancellation.ts"
+import { formatPath, NotJson, snapshot } from "./json.ts"
+import type { Issue } from "./shape.ts"
+import { describe, isAbort } from "./thrown.ts"
+import { failures } from "./work.ts"
+
+export type Outcome = Succeeded | Failed
+
+export interface Succeeded {
+  readonly _tag: "Success"
+  /** As JSON, frozen. */
+  readonly value: Json
+  readonly content: ReadonlyArray<ToolResult.Content>
+}
+
+export interface Failed {
+  readonly _tag: "Failure"
+  readonly code: ToolResult.Code
+  readonly name: string
+  readonly message: string
+  readonly detail?: Json | undefined
+  /** Default: the message. */
+  readonly content?: ReadonlyArray<ToolResult.Content> | undefined
+}
+
+const failed = (code: ToolResult.Code, name: string, message: string, detail?: Json): Failed =>
+  detail === undefined
+    ? { _tag: "Failure", code, name, message }
+    : { _tag: "Failure", code, name, message, detail: snapshot(detail) }
+
+const threw = (code: ToolResult.Code, thrown: unknown): Failed => {
+  const { detail, message, name } = describe(thrown)
+  return failed(code, name, message, detail)
+}
+
+export const aborted = (call: Call, cause?: Cause.Cause<unknown>): Failed => {
+  const cancellation = call.cancellation ?? (cause && Cancellation.fromCause(cause)) ?? Cancellation.interrupted
+  const detail = { reason: cancellation.reason._tag }
+  return call.dispatched
+    ? failed("ABORTED", "AbortError", "tool call aborted", detail)
+    : failed("ABORTED_BEFORE_DISPATCH", "AbortError", "tool call aborted before dispatch", detail)
+}
+
+export const denied = (reason: string): Failed => failed("DENIED", "Denied", reason)
+
+export const blocked = (feedback: string): Failed => failed("BLOCKED", "Blocked", feedback)
+
+export const unknownTool = (name: string): Failed =>
+  failed("UNKNOWN_TOOL", "UnknownTool", `there is no tool named ${JSON.stringify(name)}`)
+
+export const invalidArguments = (issues: ReadonlyArray<Issue>): Failed =>
+  failed("INVALID_ARGUMENTS", "InvalidArguments", `invalid arguments: ${list(issues)}`, issueDetail(issues))
+
+export const notJson = (thrown: unknown): Failed =>
+  thrown instanceof NotJson
+    ? invalidArguments([{ path: thrown.path, message: thrown.problem }])
+    : invalidArguments([{ path: [], message: describe(thrown).message }])
+
+export const invalidOutput = (issues: ReadonlyArray<Issue>): Failed =>
+  failed("INVALID_OUTPUT", "InvalidOutput", `invalid output: ${list(issues)}`, issueDetail(issues))
+
+export const policyFailed = (thrown: unknown): Failed => threw("POLICY_FAILURE", thrown)
+
+export const wrapperFailed = (thrown: unknown): Failed => threw("WRAPPER_FAILURE", thrown)
+
+/** The body's own failure. `encoded` is what the tool's failure schema made of it. */
+export const toolFailed = (thrown: unknown, encoded: Json | undefined): Failed => {
+  const { detail, message, name } = describe(thrown)
+  return failed("TOOL_FAILURE", name, message, encoded ?? detail)
+}
+
+export const timedOut = ({ cause, code, timeout }: {
+  readonly code: string
+  readonly timeout: Duration.Duration
+  readonly cause?: unknown
+}): Failed =>
+  failed(
+    "TOOL_TIMEOUT",
+    "TimeoutError",
+    `tool call timed out after ${Duration.format(timeout)}`,
+    {
+      code,
+      timeoutMillis: Duration.toMillis(timeout),
+      ...(cause === undefined ? {} : { cause: `${describe(cause).name}: ${describe(cause).message}` })
+    }
+  )
+
+/** A pre-policy that did not decide. */
+export const ofPolicy = (call: Call, cause: Cause.Cause<unknown>): Failed => {
+  const thrown = ownFailures(call, cause)
+  if (thrown.length === 0) return aborted(call, cause)
+  const first = thrown[0]
+  return first instanceof Denied ? denied(first.reason) : policyFailed(first)
+}
+
+/** An approval channel that did not answer: nobody allowed it. */
+export const ofApproval = (call: Call, cause: Cause.Cause<unknown>): Failed => {
+  const thrown = ownFailures(call, cause)
+  return thrown.length === 0
+    ? aborted(call, cause)
+    : denied(`the approval channel failed: ${describe(thrown[0]).message}`)
+}
+
+/** An answer that is not a permission; `undefined` for one that is. */
+export const ofAnswer = (call: Call, answer: Approval.Outcome): Failed | undefined => {
+  switch (answer?._tag) {
+    case "AllowedOnce":
+      return undefined
+    case "Rejected":
+      return denied(answer.reason ?? "the approval was refused")
+    case "Cancelled":
+      return aborted(call)
+    case "Unavailable":
+      return denied("approval is needed, and nobody can be asked")
+    default:
+      return denied("the approval channel failed: it answered with something that is no outcome")
+  }
+}
+
+/** A post-policy that did not review: what it was to withhold is withheld, unless it chose to be interrupted. */
+export const ofReview = (call: Call, outcome: Outcome, cause: Cause.Cause<unknown>): Outcome => {
+  const thrown = ownFailures(call, cause)
+  if (thrown.length > 0) return policyFailed(thrown[0])
+  return call.cancellation === undefined
+    ? policyFailed(new Error("post-policy interrupted itself"))
+    : outcome
+}
+
+/** Wrappers, journal and body that did not yield a value. */
+export const ofDispatch = (call: Call, cause: Cause.Cause<unknown>): Failed => {
+  const thrown = ownFailures(call, cause)
+  if (thrown.length === 0) return aborted(call, cause)
+  const first = thrown[0]
+  if (call.hasIssued(first)) return ofResult(first.result)
+  return first instanceof DeadlineExceeded ? timedOut(first) : wrapperFailed(first)
+}
+
+const ofResult = ({ error }: ToolResult.Failure): Failed => ({ _tag: "Failure", ...error })
+
+/** What a stage failed with, less the abort itself where it is one: a policy may fail with its signal's reason, too. */
+const ownFailures = (call: Call, cause: Cause.Cause<unknown>): ReadonlyArray<unknown> => {
+  const { cancellation } = call
+  const found = failures(cause)
+  return cancellation === undefined ? found : found.filter((thrown) => !isAbort(thrown, cancellation.abortReason))
+}
+
+const list = (issues: ReadonlyArray<Issue>): string =>
+  issues.map(({ message, path }) => `${formatPath(path)}: ${message}`).join("; ")
+
+const issueDetail = (issues: ReadonlyArray<Issue>): Json => ({
+  issues: issues.map(({ message, path }) => ({ path, message }))
+})
+
+/** The result as it stands: frozen, with everything that was deferred so far. */
+export const toResult = (call: Call, outcome: Outcome, contexts: ReadonlyArray<Json>): ToolResult.ToolResult => {
+  const { callId, name } = call.pending
+  const { dispatched } = call
+  const residue = call.residue.length === 0 ? none : Object.freeze([...call.residue])
+  if (outcome._tag === "Success") {
+    return Object.freeze({
+      _tag: "Success",
+      callId,
+      name,
+      dispatched,
+      value: outcome.value,
+      content: outcome.content,
+      contexts,
+      residue,
+      concludesTurn: call.concludesTurn
+    })
+  }
+  return toFailure(call, outcome, contexts, residue)
+}
+
+export const toFailure = (
+  call: Call,
+  { code, content, detail, message, name }: Failed,
+  contexts: ReadonlyArray<Json>,
+  residue: ReadonlyArray<ToolResult.Residue> = none
+): ToolResult.Failure =>
+  Object.freeze({
+    _tag: "Failure",
+    callId: call.pending.callId,
+    name: call.pending.name,
+    dispatched: call.dispatched,
+    error: Object.freeze(detail === undefined ? { code, name, message } : { code, name, message, detail }),
+    content: content ?? text(`Error: ${message}`),
+    contexts,
+    residue
+  })
+
+/** A frozen copy of what a tool or a policy gives as content. Throws for anything else. */
+export const checkContent = (content: unknown): ReadonlyArray<ToolResult.Content> => {
+  if (!Array.isArray(content)) throw new TypeError("content must be an array")
+  return Object.freeze(content.map((part) => {
+    if (part?.type !== "text" || typeof part.text !== "string") throw new TypeError("content must be parts of text")
+    return Object.freeze({ type: "text" as const, text: part.text as string })
+  }))
+}
+
+export const none: ReadonlyArray<never> = Object.freeze([])
+
+export const text = (text: string): ReadonlyArray<ToolResult.Content> =>
+  Object.freeze([Object.freeze({ type: "text" as const, text })])

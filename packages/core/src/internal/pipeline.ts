@@ -1,0 +1,178 @@
+/**
+ * A call from its input to its published result, in the order in which it happens.
+ *
+ * The fiber is uninterruptible, and each wait is a window in it. Interruption is sticky: one that arrives in the code
+ * between two windows is met by the next, so no stage asks "cancelled meanwhile?". Every stage's exit is read right
+ * here, outside its window, where a pending interrupt skips nothing.
+ */
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import type { Json } from "../Json.ts"
+import type * as Policy from "../Policy.ts"
+import type * as ToolResult from "../ToolResult.ts"
+import type { Call, Stage } from "./call.ts"
+import { accept, dispatch } from "./dispatch.ts"
+import { snapshot } from "./json.ts"
+import * as Outcome from "./outcome.ts"
+import * as Shape from "./shape.ts"
+import { describe } from "./thrown.ts"
+import type { Owner } from "./ward.ts"
+
+export const pipeline = Effect.fnUntraced(function*(call: Call): Effect.fn.Return<ToolResult.ToolResult> {
+  const { approval, policy } = call.registry.services
+
+  // Materialize. A failure here wins over a cancellation that was there before (CALL-03).
+  const finalizeContent = call.entry?.definition.finalizeContent
+  const publish = (outcome: Outcome.Outcome, contexts?: ReadonlyArray<Json>) =>
+    call.registry.publish(call, finalize(call, finalizeContent, outcome, contexts))
+  const unusable = materialize(call)
+  if (unusable !== undefined) return publish(unusable)
+  call.listen()
+  if (call.cancellation !== undefined) return publish(Outcome.aborted(call))
+
+  // From here on the outcome, whatever it is, is reviewed before it is published.
+  const settle = (outcome: Outcome.Outcome) => Effect.map(review(call, outcome), (reviewed) => publish(...reviewed))
+
+  // Pre-policy. It sees unknown tools and unchecked arguments, and a throw of its own is not reviewed by it.
+  let decision: Policy.Decision = { _tag: "Allow" }
+  if (policy.pre !== undefined) {
+    const { pre } = policy
+    const decided = yield* window(call, "pre", () => pre(call.pending))
+    if (decided._tag === "Failure") return yield* settle(Outcome.ofPolicy(call, decided.cause))
+    decision = decided.value
+    if (decision?._tag === "Denied") return yield* settle(Outcome.denied(decision.reason))
+    if (decision?._tag !== "Allow" && decision?._tag !== "Ask") {
+      return yield* settle(Outcome.policyFailed(new TypeError("pre-policy returned something that is no decision")))
+    }
+  }
+
+  // Decode parameters.
+  const entry = call.entry = call.registry.lookup(call.pending.name)
+  if (entry === undefined) return yield* settle(Outcome.unknownTool(call.pending.name))
+  const parameters = yield* window(call, call.stage, () => entry.definition.parameters.decode(call.pending.arguments))
+  if (parameters._tag === "Failure") {
+    return yield* settle(
+      call.cancellation === undefined
+        ? Outcome.invalidArguments(Shape.issuesOf(parameters.cause))
+        : Outcome.aborted(call, parameters.cause)
+    )
+  }
+
+  // Approval.
+  if (decision._tag === "Ask") {
+    const { reason } = decision
+    const answered = yield* window(call, "approval", () => approval.ask(call.pending, reason))
+    if (answered._tag === "Failure") return yield* settle(Outcome.ofApproval(call, answered.cause))
+    const refused = Outcome.ofAnswer(call, answered.value)
+    if (refused !== undefined) return yield* settle(refused)
+  }
+
+  // Wrappers, journal, body: quiet when this returns.
+  call.admit(call.cancellation === undefined)
+  const dispatched = yield* window(call, "wrappers", () => dispatch(call, entry, parameters.value))
+  return yield* settle(
+    dispatched._tag === "Success" ? dispatched.value : Outcome.ofDispatch(call, dispatched.cause)
+  )
+})
+
+/** Runs one stage where it can be interrupted, and tells how it exited. */
+const window = <A>(
+  call: Call,
+  stage: Stage,
+  effect: () => Effect.Effect<A, unknown>
+): Effect.Effect<Exit.Exit<A, unknown>> => {
+  if (call.stage !== stage) call.enter(stage)
+  return Effect.exit(Effect.interruptible(call.withServices(Effect.suspend(effect))))
+}
+
+/** Shows the call its frozen JSON, or says why there is none. */
+const materialize = (call: Call): Outcome.Outcome | undefined => {
+  const { arguments: args, metadata } = call.input
+  try {
+    call.show(snapshot(args), metadata === undefined ? undefined : snapshot(metadata) as typeof metadata)
+    return undefined
+  } catch (thrown) {
+    return Outcome.notJson(thrown)
+  }
+}
+
+/**
+ * Post-policy: uninterruptible, and with the body quiet. A cancellation that comes while it runs replaces a success.
+ * A policy that threw is not asked again, nor one whose call a wrapper's fault ended.
+ */
+const review = Effect.fnUntraced(function*(
+  call: Call,
+  outcome: Outcome.Outcome
+): Effect.fn.Return<readonly [outcome: Outcome.Outcome, contexts: ReadonlyArray<Json>]> {
+  call.admit(false)
+  const { post } = call.registry.services.policy
+  const deferred = [...call.bodyContexts, ...call.wrapperContexts]
+  let reviewed: readonly [Outcome.Outcome, ReadonlyArray<Json>] = [outcome, deferred]
+  if (post !== undefined && !isFault(outcome)) {
+    call.enter("post")
+    const exit = yield* Effect.exit(
+      Effect.suspend(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...deferred]))))
+    )
+    reviewed = exit._tag === "Success"
+      ? yield* apply(call, outcome, deferred, exit.value)
+      : [Outcome.ofReview(call, outcome, exit.cause), deferred]
+  }
+  // Policies, wrappers and approval channels may have left calls of their own running.
+  if (call.ownerIfAny !== undefined) yield* endOwned(call.ownerIfAny)
+  return reviewed[0]._tag === "Success" && call.cancellation !== undefined
+    ? [Outcome.aborted(call), reviewed[1]]
+    : reviewed
+})
+
+const endOwned = (owner: Owner): Effect.Effect<void> =>
+  Effect.callback((resume) => owner.end(() => resume(Effect.void)))
+
+const isFault = (outcome: Outcome.Outcome): boolean =>
+  outcome._tag === "Failure" && (outcome.code === "POLICY_FAILURE" || outcome.code === "WRAPPER_FAILURE")
+
+/** What a review makes of an outcome. Whatever is wrong with the review is the policy's failure. */
+const apply = Effect.fnUntraced(function*(
+  call: Call,
+  outcome: Outcome.Outcome,
+  deferred: ReadonlyArray<Json>,
+  review: Policy.Review
+): Effect.fn.Return<readonly [Outcome.Outcome, ReadonlyArray<Json>]> {
+  try {
+    const contexts = (review.contexts ?? []).map(snapshot)
+    if (review._tag === "Block") return [Outcome.blocked(String(review.feedback)), contexts]
+    if (review._tag !== "Accept") throw new TypeError("post-policy returned something that is no review")
+    const all = [...deferred, ...contexts]
+    if (review.content !== undefined && review.value !== undefined) {
+      throw new TypeError("post-policy replaced content and value at once")
+    }
+    if (review.content !== undefined) return [{ ...outcome, content: Outcome.checkContent(review.content) }, all]
+    if (review.value === undefined) return [outcome, all]
+    if (outcome._tag === "Failure") throw new TypeError("post-policy gave a failed call a value")
+    const replaced = yield* Effect.exit(call.withServices(accept(call, review.value)))
+    return [replaced._tag === "Success" ? replaced.value : Outcome.ofDispatch(call, replaced.cause), all]
+  } catch (thrown) {
+    return [Outcome.policyFailed(thrown), deferred]
+  }
+})
+
+/** The result, with the tool's last say in its content. The call can no longer be cancelled. */
+const finalize = (
+  call: Call,
+  finalizeContent: ((call: Call["pending"], result: ToolResult.ToolResult) => unknown) | undefined,
+  outcome: Outcome.Outcome,
+  deferred: ReadonlyArray<Json> = Outcome.none
+): ToolResult.ToolResult => {
+  call.sealed = true
+  call.enter("settling")
+  const contexts = deferred.length === 0 ? Outcome.none : Object.freeze(deferred)
+  const result = Outcome.toResult(call, outcome, contexts)
+  if (finalizeContent === undefined) return result
+  try {
+    const content = finalizeContent(call.pending, result)
+    return content === undefined ? result : Object.freeze({ ...result, content: Outcome.checkContent(content) })
+  } catch (thrown) {
+    return outcome._tag === "Failure"
+      ? Outcome.toResult(call, { ...outcome, content: undefined }, contexts)
+      : Outcome.toResult(call, Outcome.invalidOutput([{ path: [], message: describe(thrown).message }]), contexts)
+  }
+}

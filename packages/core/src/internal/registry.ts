@@ -1,0 +1,267 @@
+/**
+ * The calls in flight and the tools they can call.
+ *
+ * 1. A call is in `inFlight` from its launch until its result is published, whatever happens in between.
+ * 2. Publishing is synchronous: the listener goes, the call leaves `inFlight`, the observers are started, and only then
+ *    does its fiber end and its caller look.
+ * 3. Who waits for quiescence from inside a call waits for all others: not for that call, nor for those around it.
+ */
+import * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Metric from "effect/Metric"
+import type { Channel } from "../Approval.ts"
+import type { Observer } from "../Observer.ts"
+import type { Policy } from "../Policy.ts"
+import * as Tool from "../Tool.ts"
+import type * as ToolCall from "../ToolCall.ts"
+import type * as ToolResult from "../ToolResult.ts"
+import type { Wrapper } from "../Wrapper.ts"
+import { Call } from "./call.ts"
+import * as Cancellation from "./cancellation.ts"
+import { inherit } from "./context.ts"
+import { pipeline } from "./pipeline.ts"
+import type * as Ward from "./ward.ts"
+import { Watch } from "./watch.ts"
+
+/** What a registry captures when it is built. */
+export interface Services {
+  readonly policy: Policy
+  readonly approval: Channel
+  /** With composed ones taken apart, so that each part is a level of its own. */
+  readonly wrappers: ReadonlyArray<Wrapper>
+  /** Whether `Wrapper.timeout` stands among them: where not, the body alone is timed. */
+  readonly listsTimeout: boolean
+  readonly observers: ReadonlyArray<Observer>
+  /** How long a cancelled call may take to become quiet before it is reported. */
+  readonly grace: Duration.Duration
+}
+
+/** One registration of a tool. */
+export interface Entry {
+  readonly tool: Tool.Any
+  readonly definition: Tool.Definition
+  /** The services its body and schemas need. */
+  readonly context: Context.Context<never>
+}
+
+/** A tool of that name is registered already; none of the tools given with it was registered. */
+export class DuplicateTool extends Data.TaggedError("DuplicateTool")<{ readonly name: string }> {
+  override get message(): string {
+    return `a tool named ${JSON.stringify(this.name)} is registered already`
+  }
+}
+
+/** Where a call comes from. */
+export interface Origin {
+  /** The context of the fiber that makes the call; promise code has none. */
+  readonly caller?: Context.Context<never> | undefined
+  readonly parent?: Ward.Owner | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Whoever waits for quiescence, and the calls it does not wait for. */
+interface Waiter {
+  readonly except: ReadonlySet<Call>
+  readonly done: () => void
+}
+
+export class Registry {
+  readonly services: Services
+  readonly inFlight = new Set<Call>()
+  closed = false
+  readonly #context: Context.Context<never>
+  readonly #contexts: (entry: Entry | undefined, caller: Context.Context<never>) => Context.Context<never>
+  readonly #tools = new Map<string, Entry>()
+  readonly #observers: Set<Observer>
+  readonly #observing = new Set<Fiber.Fiber<unknown, unknown>>()
+  readonly #waiters = new Set<Waiter>()
+  readonly #watch: Watch
+  /** Told of every change of a call in flight, and of the tools. */
+  readonly callListeners = new Set<(call: Call) => void>()
+  readonly toolListeners = new Set<() => void>()
+
+  constructor(services: Services, context: Context.Context<never>, check: (caller: Context.Context<never>) => void) {
+    this.services = services
+    this.#context = context
+    this.#observers = new Set(services.observers)
+    this.#watch = new Watch(context, services.grace, (call) => this.#notQuiescent(call))
+    this.#contexts = memoizeLast((entry, caller) => {
+      check(caller)
+      return inherit(entry?.context ?? context, caller)
+    })
+  }
+
+  get tools(): ReadonlyArray<Tool.Any> {
+    return Array.from(this.#tools.values(), ({ tool }) => tool)
+  }
+
+  lookup(name: string): Entry | undefined {
+    return this.#tools.get(name)
+  }
+
+  /** Adds all of `tools`, or none and names the first that is there already. */
+  add(tools: ReadonlyArray<Tool.Any>, context: Context.Context<never>): ReadonlyArray<Entry> | DuplicateTool {
+    const names = new Set(this.#tools.keys())
+    for (const { name } of tools) {
+      if (names.has(name)) return new DuplicateTool({ name })
+      names.add(name)
+    }
+    const entries = tools.map((tool): Entry => ({ tool, definition: tool[Tool.TypeId], context }))
+    for (const entry of entries) this.#tools.set(entry.tool.name, entry)
+    this.#toolsChanged()
+    return entries
+  }
+
+  /** Removes the tools, cancels their calls, and waits for these. */
+  remove(entries: ReadonlyArray<Entry>, except: ReadonlySet<Call>): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      for (const { tool } of entries) this.#tools.delete(tool.name)
+      this.#toolsChanged()
+      const calls = [...this.inFlight].filter(({ entry }) => entry !== undefined && entries.includes(entry))
+      for (const call of calls) call.cancel(shutdown)
+      return Effect.forEach(calls.filter((call) => !except.has(call)), awaitEnd, { discard: true })
+    })
+  }
+
+  #toolsChanged(): void {
+    for (const listener of this.toolListeners) listener()
+  }
+
+  /** Starts a call at once. It may have settled when this returns. */
+  launch(input: ToolCall.Input, { caller, parent, signal }: Origin): Call {
+    const entry = this.lookup(input.name)
+    const context = caller === undefined ? entry?.context ?? this.#context : this.#contexts(entry, caller)
+    const call = new Call({ registry: this, input, entry, parent, signal, context })
+    this.inFlight.add(call)
+    if (this.closed) call.refuse(shutdown)
+    else if (parent?.cancellation !== undefined) call.refuse(parent.cancellation)
+    else parent?.adopt(call)
+    call.start(pipeline(call))
+    return call
+  }
+
+  /** The last, synchronous step of a call. */
+  publish(call: Call, result: ToolResult.ToolResult): ToolResult.ToolResult {
+    call.deafen()
+    this.#watch.remove(call)
+    this.inFlight.delete(call)
+    for (const observer of this.#observers) {
+      const settled = typeof observer === "function" ? observer : observer.settled
+      if (settled !== undefined) this.#tell(call, () => settled(call.pending, result))
+    }
+    this.#settled()
+    return result
+  }
+
+  /** For a call whose fiber ended without publishing, which only a defect of ours can do: nobody may wait for it. */
+  drop(call: Call): void {
+    call.deafen()
+    this.#watch.remove(call)
+    if (this.inFlight.delete(call)) this.#settled()
+  }
+
+  changed(call: Call): void {
+    for (const listener of this.callListeners) listener(call)
+  }
+
+  watch(call: Call): void {
+    this.#watch.add(call)
+  }
+
+  progress(call: Call, progress: ToolCall.Progress): void {
+    for (const observer of this.#observers) {
+      const tell = typeof observer === "function" ? undefined : observer.progress
+      if (tell !== undefined) this.#tell(call, () => tell(call.pending, progress))
+    }
+  }
+
+  observe(observer: Observer): () => void {
+    // Wrapped, since one function may be registered twice and must be removed once.
+    const own: Observer = typeof observer === "function" ? { settled: observer } : { ...observer }
+    this.#observers.add(own)
+    return () => this.#observers.delete(own)
+  }
+
+  /** Starts what an observer does. Nobody waits for it, and how it ends is only logged. */
+  #tell(call: Call, tell: () => Effect.Effect<void>): void {
+    const fiber = Effect.runForkWith(call.context)(
+      Effect.catchCause(
+        Effect.suspend(tell),
+        (cause) => Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logWarning("An observer failed", cause)
+      )
+    )
+    if (fiber.pollUnsafe() !== undefined) return
+    this.#observing.add(fiber)
+    fiber.addObserver(() => this.#observing.delete(fiber))
+  }
+
+  #notQuiescent(call: Call): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { cancelledAtMillis, pending } = call
+      for (const observer of this.#observers) {
+        const tell = typeof observer === "function" ? undefined : observer.notQuiescent
+        if (tell !== undefined) this.#tell(call, () => tell(pending, cancelledAtMillis))
+      }
+      return Effect.andThen(
+        Metric.update(notQuiescent, 1),
+        Effect.logWarning(`The call ${pending.callId} of ${pending.name} was cancelled and is not quiet yet`)
+      )
+    })
+  }
+
+  /** Waits until no call is in flight but those in `except`. */
+  idle(except: ReadonlySet<Call>): Effect.Effect<void> {
+    return Effect.callback((resume) => {
+      const waiter: Waiter = { except, done: () => resume(Effect.void) }
+      if (this.#isIdle(waiter)) return resume(Effect.void)
+      this.#waiters.add(waiter)
+      return Effect.sync(() => this.#waiters.delete(waiter))
+    })
+  }
+
+  /** Refuses new calls, cancels all there are and waits for them; then ends what observers still do. */
+  shutdown(except: ReadonlySet<Call>): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.closed = true
+      for (const call of [...this.inFlight]) call.cancel(shutdown)
+      return Effect.andThen(this.idle(except), Fiber.interruptAll(this.#observing))
+    })
+  }
+
+  #settled(): void {
+    for (const waiter of this.#waiters) {
+      if (!this.#isIdle(waiter)) continue
+      this.#waiters.delete(waiter)
+      waiter.done()
+    }
+  }
+
+  #isIdle({ except }: Waiter): boolean {
+    if (this.inFlight.size > except.size) return false
+    for (const call of this.inFlight) if (!except.has(call)) return false
+    return true
+  }
+}
+
+const shutdown = Cancellation.make({ _tag: "Shutdown" })
+
+const notQuiescent = Metric.counter("quiesce_calls_not_quiescent", {
+  description: "Reports of a cancelled call that was not quiet after its grace",
+  incremental: true
+})
+
+const awaitEnd = (call: Call): Effect.Effect<void> =>
+  Effect.callback((resume) => call.observe(() => resume(Effect.void)))
+
+/** Remembers the last answer: a fiber that makes many calls makes them all with one context. */
+const memoizeLast = <A, B, C>(f: (a: A, b: B) => C): (a: A, b: B) => C => {
+  let last: { readonly a: A; readonly b: B; readonly c: C } | undefined
+  return (a, b) => {
+    if (last === undefined || last.a !== a || last.b !== b) last = { a, b, c: f(a, b) }
+    return last.c
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * In whose name a fiber runs: the nearest enclosing piece of work, and the owner of the calls that are made inside it.
+ *
+ * It travels in the fiber's context. So whatever is awaited inside, through any number of forks, can say why it is being
+ * stopped (an interruption that a forking combinator passes on has lost its annotations), and a call made inside another
+ * knows its parent. Promise code has no fiber: there the owner is found on the signal it was given.
+ */
+import * as Context from "effect/Context"
+import type { CancelReason } from "../CancelReason.ts"
+import type { Call } from "./call.ts"
+import * as Cancellation from "./cancellation.ts"
+
+export interface Ward {
+  readonly cancellation: Cancellation.Cancellation | undefined
+  readonly owner: Owner | undefined
+}
+
+/** What an owner must be able to do to a call that was made inside it. */
+export interface Owned {
+  readonly cancel: (cancellation: Cancellation.Cancellation) => void
+  /** Calls `observer` once the call has settled, at once if it has. */
+  readonly observe: (observer: () => void) => void
+}
+
+/** A call, or one run of its body: the calls made inside it end with it. */
+export class Owner {
+  readonly call: Call
+  over = false
+  #cancellation: Cancellation.Cancellation | undefined = undefined
+  #owned: Set<Owned> | undefined = undefined
+
+  constructor(call: Call) {
+    this.call = call
+  }
+
+  /** For what a call that is made inside now is cancelled from the start. */
+  get cancellation(): Cancellation.Cancellation | undefined {
+    return this.#cancellation ?? (this.over ? Cancellation.make(this.#reason) : undefined)
+  }
+
+  adopt(owned: Owned): void {
+    const all = this.#owned ??= new Set()
+    all.add(owned)
+    owned.observe(() => all.delete(owned))
+  }
+
+  cancel(cancellation: Cancellation.Cancellation): void {
+    if (this.#cancellation !== undefined) return
+    this.#cancellation = Cancellation.inherit(this.#reason, cancellation)
+    this.#cancelOwned(this.#cancellation)
+  }
+
+  /** Ends the ownership: cancels what is still running inside and calls `done` once all of it has settled. */
+  end(done: () => void): void {
+    this.over = true
+    const owned = this.#owned
+    if (owned === undefined || owned.size === 0) return done()
+    let running = owned.size
+    for (const call of [...owned]) {
+      call.observe(() => {
+        if (--running === 0) done()
+      })
+    }
+    this.#cancelOwned(this.cancellation!)
+  }
+
+  get #reason(): CancelReason {
+    return { _tag: "Parent", callId: this.call.pending.callId }
+  }
+
+  #cancelOwned(cancellation: Cancellation.Cancellation): void {
+    if (this.#owned === undefined) return
+    for (const call of [...this.#owned]) call.cancel(cancellation)
+  }
+}
+
+/** `Wrapper.Dispatch` is this key under its public type: the lease a wrapper cannot forge is the ward itself. */
+export const key = "@quiesce/core/Wrapper/Dispatch"
+
+class Current extends Context.Service<Current, Ward>()(key) {}
+
+export const enter = <R>(context: Context.Context<R>, ward: Ward): Context.Context<R> =>
+  Context.add(context, Current, ward) as Context.Context<R>
+
+export const of = (context: Context.Context<never>): Ward | undefined => Context.getOrUndefined(context, Current)
+
+const owner = Symbol("@quiesce/core/owner")
+
+/** Marks a signal of our own as belonging to `mark`. */
+export const sign = (signal: AbortSignal, mark: Owner): void => {
+  Object.defineProperty(signal, owner, { value: mark })
+}
+
+/** The owner whose signal this is, if it is one of ours. */
+export const ofSignal = (signal: AbortSignal): Owner | undefined =>
+  (signal as AbortSignal & { readonly [owner]?: Owner })[owner]
