@@ -4,7 +4,7 @@
  * The two differ where a reason was passed down: an inner call is cancelled because of its parent, but its signal shows
  * the root's own reason. The `AbortError` is made only when a signal asks for it, since it captures a stack.
  */
-import * as Cause from "effect/Cause"
+import type * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import type { CancelReason } from "../CancelReason.ts"
 

@@ -4,7 +4,7 @@
  * Cancellation replaces success and nothing else. So an exit is read for failures first (also for those that a pending
  * interrupt dropped, `failures`), and only an exit that has none is the cancellation's.
  */
-import type * as Cause from "effect/Cause"
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import type * as Approval from "../Approval.ts"
 import { DeadlineExceeded } from "../Deadline.ts"
@@ -14,7 +14,7 @@ import type * as ToolResult from "../ToolResult.ts"
 import type { Call } from "./call.ts"
 import * as Cancellation from "./cancellation.ts"
 import { formatPath, NotJson, snapshot } from "./json.ts"
-import type { Issue } from "./shape.ts"
+import { type Issue, issuesOf } from "./shape.ts"
 import { describe, isAbort } from "./thrown.ts"
 import { failures } from "./work.ts"
 
@@ -107,6 +107,10 @@ export const ofPolicy = (call: Call, cause: Cause.Cause<unknown>): Failed => {
   return first instanceof Denied ? denied(first.reason) : policyFailed(first)
 }
 
+/** Arguments that the tool's schema did not take. */
+export const ofDecoding = (call: Call, cause: Cause.Cause<unknown>): Failed =>
+  ownFailures(call, cause).length === 0 ? aborted(call, cause) : invalidArguments(issuesOf(cause))
+
 /** An approval channel that did not answer: nobody allowed it. */
 export const ofApproval = (call: Call, cause: Cause.Cause<unknown>): Failed => {
   const thrown = ownFailures(call, cause)
@@ -123,13 +127,18 @@ export const ofAnswer = (call: Call, answer: Approval.Outcome): Failed | undefin
     case "Rejected":
       return denied(answer.reason ?? "the approval was refused")
     case "Cancelled":
-      return aborted(call)
+      return aborted(call, byWhoeverWasAsked)
     case "Unavailable":
       return denied("approval is needed, and nobody can be asked")
     default:
       return denied("the approval channel failed: it answered with something that is no outcome")
   }
 }
+
+const byWhoeverWasAsked: Cause.Cause<never> = Cause.annotate(
+  Cause.interrupt(),
+  Cancellation.byCaller(Cancellation.abortError("whoever was asked cancelled the call")).annotations
+)
 
 /** A post-policy that did not review: what it was to withhold is withheld, unless it chose to be interrupted. */
 export const ofReview = (call: Call, outcome: Outcome, cause: Cause.Cause<unknown>): Outcome => {

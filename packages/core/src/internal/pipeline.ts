@@ -14,7 +14,6 @@ import type { Call, Stage } from "./call.ts"
 import { accept, dispatch } from "./dispatch.ts"
 import { snapshot } from "./json.ts"
 import * as Outcome from "./outcome.ts"
-import * as Shape from "./shape.ts"
 import { describe } from "./thrown.ts"
 import type { Owner } from "./ward.ts"
 
@@ -50,13 +49,7 @@ export const pipeline = Effect.fnUntraced(function*(call: Call): Effect.fn.Retur
   const entry = call.entry = call.registry.lookup(call.pending.name)
   if (entry === undefined) return yield* settle(Outcome.unknownTool(call.pending.name))
   const parameters = yield* window(call, call.stage, () => entry.definition.parameters.decode(call.pending.arguments))
-  if (parameters._tag === "Failure") {
-    return yield* settle(
-      call.cancellation === undefined
-        ? Outcome.invalidArguments(Shape.issuesOf(parameters.cause))
-        : Outcome.aborted(call, parameters.cause)
-    )
-  }
+  if (parameters._tag === "Failure") return yield* settle(Outcome.ofDecoding(call, parameters.cause))
 
   // Approval.
   if (decision._tag === "Ask") {
@@ -104,7 +97,6 @@ const review = Effect.fnUntraced(function*(
   call: Call,
   outcome: Outcome.Outcome
 ): Effect.fn.Return<readonly [outcome: Outcome.Outcome, contexts: ReadonlyArray<Json>]> {
-  call.admit(false)
   const { post } = call.registry.services.policy
   const deferred = [...call.bodyContexts, ...call.wrapperContexts]
   let reviewed: readonly [Outcome.Outcome, ReadonlyArray<Json>] = [outcome, deferred]
@@ -163,6 +155,7 @@ const finalize = (
   deferred: ReadonlyArray<Json> = Outcome.none
 ): ToolResult.ToolResult => {
   call.sealed = true
+  call.admit(false)
   call.enter("settling")
   const contexts = deferred.length === 0 ? Outcome.none : Object.freeze(deferred)
   const result = Outcome.toResult(call, outcome, contexts)

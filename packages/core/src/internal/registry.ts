@@ -227,7 +227,8 @@ export class Registry {
   shutdown(except: ReadonlySet<Call>): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.closed = true
-      for (const call of [...this.inFlight]) call.cancel(shutdown)
+      // A copy: a call that settles while it is cancelled leaves the set.
+      for (const call of Array.from(this.inFlight)) call.cancel(shutdown)
       return Effect.andThen(this.idle(except), Fiber.interruptAll(this.#observing))
     })
   }

@@ -34,8 +34,7 @@ export const codec = (shape: Schema.Constraint | Standard): Codec =>
 /** The JSON Schema a model is shown. Throws where there is none. */
 export const jsonSchema = (shape: Schema.Constraint | Standard): JsonSchema.JsonSchema => {
   if (!Schema.isSchema(shape)) {
-    const { $schema: _, ...schema } = (shape as Standard)["~standard"].jsonSchema.input({ target: "draft-2020-12" })
-    return schema
+    return without("$schema", (shape as Standard)["~standard"].jsonSchema.input({ target: "draft-2020-12" }))
   }
   const { definitions, schema } = Schema.toJsonSchemaDocument(shape)
   const plain = isJson(SchemaAST.toEncoded(shape.ast)) ? finiteNumbers(schema) as JsonSchema.JsonSchema : schema
@@ -126,8 +125,10 @@ const finiteNumbers = (schema: unknown): unknown => {
   if (
     anyOf?.length === 2 && anyOf[0]?.["type"] === "number" && String(anyOf[1]?.["enum"]) === "Infinity,-Infinity,NaN"
   ) {
-    const { anyOf: _, ...annotations } = schema as Record<string, unknown>
-    return { ...anyOf[0], ...annotations }
+    return { ...anyOf[0], ...without("anyOf", schema as Record<string, unknown>) }
   }
   return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, finiteNumbers(value)]))
 }
+
+const without = (key: string, fields: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => name !== key))

@@ -56,7 +56,7 @@ export class Owner {
     const owned = this.#owned
     if (owned === undefined || owned.size === 0) return done()
     let running = owned.size
-    for (const call of [...owned]) {
+    for (const call of Array.from(owned)) {
       call.observe(() => {
         if (--running === 0) done()
       })
@@ -70,7 +70,7 @@ export class Owner {
 
   #cancelOwned(cancellation: Cancellation.Cancellation): void {
     if (this.#owned === undefined) return
-    for (const call of [...this.#owned]) call.cancel(cancellation)
+    for (const call of Array.from(this.#owned)) call.cancel(cancellation)
   }
 }
 
