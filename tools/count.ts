@@ -31,7 +31,7 @@ export const count = (report: Report, exitCode: number): Count => {
   const failed = report.numFailedTests + files.length
   return {
     passed: report.numPassedTests,
-    failed: failed === 0 && exitCode !== 0 ? 1 : failed,
+    failed: failed === 0 && exitCode !== 0 && report.testResults.length > 0 ? 1 : failed,
     skipped: report.numPendingTests + report.numTodoTests
   }
 }
