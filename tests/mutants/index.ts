@@ -1,5 +1,6 @@
 /** Every mutant of the repository: one list per package. */
 import { core } from "./core.ts"
 import type { Mutant } from "./Mutant.ts"
+import { node } from "./node.ts"
 
-export const mutants: ReadonlyArray<Mutant> = [...core]
+export const mutants: ReadonlyArray<Mutant> = [...core, ...node]

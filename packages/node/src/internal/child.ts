@@ -31,17 +31,19 @@ export interface Child {
   readonly lifeline: Readable
 }
 
+export interface Options {
+  readonly mark: string
+  readonly stdin: "closed" | "piped"
+  /** Called in the tick in which Node learns of the exit, once it is completed. */
+  readonly onExit: () => void
+}
+
 /**
  * Starts the program in a session and group of its own.
  *
  * **Errors**: `SpawnFailed`; then nothing was started.
  */
-export const start = (
-  host: Host,
-  command: Command,
-  mark: string,
-  stdin: "closed" | "piped"
-): Effect.Effect<Child, Outcome.SpawnFailed> =>
+export const start = (host: Host, command: Command, options: Options): Effect.Effect<Child, Outcome.SpawnFailed> =>
   Effect.callback((resume) => {
     const failed = (error: unknown) => resume(Effect.fail(spawnFailed(command, error)))
     // A failed start is reported in the next tick; it is over once the pipes made for it are closed. Where no file was
@@ -53,13 +55,13 @@ export const start = (
     try {
       const child = ChildProcess.spawn(command.program, command.args, {
         cwd: command.cwd,
-        env: environmentFor(command, mark, process.env),
+        env: environmentFor(command, options.mark, process.env),
         detached: true,
-        stdio: [stdin === "closed" ? "ignore" : "pipe", "pipe", "pipe", "pipe"],
+        stdio: [options.stdin === "closed" ? "ignore" : "pipe", "pipe", "pipe", "pipe"],
         windowsHide: true
       })
       child.on("error", refused(child))
-      if (child.pid !== undefined) resume(connect(host, command, mark, child, child.pid))
+      if (child.pid !== undefined) resume(connect(host, command, options, child, child.pid))
     } catch (error) {
       failed(error)
     }
@@ -74,7 +76,7 @@ const closedInput: Writable = new Writable().destroy()
 const connect = (
   host: Host,
   command: Command,
-  mark: string,
+  options: Options,
   child: ChildProcess.ChildProcess,
   pid: number
 ): Effect.Effect<Child, Outcome.SpawnFailed> => {
@@ -90,7 +92,7 @@ const connect = (
     host.kill(-pid, "SIGKILL")
     return Effect.fail(new Outcome.SpawnFailed({ program: command.program, reason: "Exhausted", code: "EMFILE" }))
   }
-  const lineage = Lineage.make(row, mark)
+  const lineage = Lineage.make(row, options.mark)
   const exited = Deferred.makeUnsafe<Outcome.Exit>()
   child.on("exit", (code, signal) => {
     // In this tick the number cannot be a successor's either. Whoever is in the session now proves later that it is
@@ -98,6 +100,7 @@ const connect = (
     if (host.kill(-pid, 0) !== "Gone") Lineage.remember(lineage, host.inSession(row.session))
     const exit: Outcome.Exit = signal === null ? { _tag: "Code", code: code ?? 0 } : { _tag: "Signal", signal }
     Deferred.doneUnsafe(exited, Exit.succeed(exit))
+    options.onExit()
   })
   const closed = Deferred.makeUnsafe<void>()
   child.on("close", () => Deferred.doneUnsafe(closed, Effect.void))

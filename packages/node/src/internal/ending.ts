@@ -45,7 +45,7 @@ export interface Survivor {
 
 export interface Options {
   /** How long those that are there are left in peace before they are asked. */
-  readonly patience: Effect.Effect<unknown>
+  readonly patience?: Effect.Effect<unknown> | undefined
   readonly grace: Duration.Duration
   readonly carries: (row: Row) => Carries
   readonly spares: (row: Row) => boolean
@@ -72,7 +72,7 @@ export const end = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<Ended> {
   let seen = yield* look(host, lineage, options.carries)
-  if (seen.alive.length > 0) {
+  if (seen.alive.length > 0 && options.patience !== undefined) {
     yield* options.patience
     seen = yield* look(host, lineage, options.carries)
   }
@@ -80,7 +80,6 @@ export const end = Effect.fnUntraced(function*(
   const killAt = (yield* now) + Duration.toMillis(options.grace)
   const giveUpAt = killAt + Duration.toMillis(killWait)
   const asked = new Map<number, Row>()
-  const denied = new Map<number, Row>()
   for (;; seen = yield* look(host, lineage, options.carries)) {
     const targets = seen.alive.filter((row) => !options.spares(row))
     const time = yield* now
@@ -89,7 +88,10 @@ export const end = Effect.fnUntraced(function*(
       return {
         swept: asked.size,
         survivors: [
-          ...targets.map((row): Survivor => ({ row, why: has(denied, row) ? "Denied" : "Unkillable" })),
+          ...targets.map((row): Survivor => ({
+            row,
+            why: host.kill(row.pid, 0) === "Denied" ? "Denied" : "Unkillable"
+          })),
           ...seen.alive.filter(options.spares).map((row): Survivor => ({ row, why: "Spared" }))
         ],
         suspects: seen.suspects,
@@ -103,7 +105,7 @@ export const end = Effect.fnUntraced(function*(
       const isAsked = members.some((row) => has(asked, row))
       for (const row of members) asked.set(row.pid, row)
       if (!late && isAsked) continue
-      for (const row of signal(host, pgrp, members, late ? "SIGKILL" : "SIGTERM")) denied.set(row.pid, row)
+      ask(host, pgrp, members, late ? "SIGKILL" : "SIGTERM")
     }
     yield* awaitGone(host, targets, Math.min(late ? giveUpAt : killAt, time + longestStare))
   }
@@ -119,21 +121,15 @@ const has = (rows: ReadonlyMap<number, Row>, row: Row): boolean => {
 const groups = (rows: ReadonlyArray<Row>): ReadonlyMap<number, ReadonlyArray<Row>> =>
   Map.groupBy(rows, (row) => row.pgrp)
 
-/** Signals a group as one where that is safe, else its members one by one; returns those that may not be signalled. */
-const signal = (
-  host: Host,
-  pgrp: number,
-  members: ReadonlyArray<Row>,
-  name: "SIGTERM" | "SIGKILL"
-): ReadonlyArray<Row> => {
-  const send = (signal: NodeJS.Signals): ReadonlyArray<Row> => {
-    if (Signal.toGroup(host, pgrp, members, signal) === "Sent") return []
-    return members.filter((row) => Signal.toProcess(host, row, signal) === "Denied")
+/** Signals a group as one where that is safe, else its members one by one. */
+const ask = (host: Host, pgrp: number, members: ReadonlyArray<Row>, signal: "SIGTERM" | "SIGKILL"): void => {
+  const send = (signal: NodeJS.Signals) => {
+    if (Signal.toGroup(host, pgrp, members, signal) === "Sent") return
+    for (const row of members) Signal.toProcess(host, row, signal)
   }
-  const refused = send(name)
+  send(signal)
   // A stopped process takes SIGTERM only once it continues.
-  if (name === "SIGTERM" && members.some((row) => row.state === "T")) send("SIGCONT")
-  return refused
+  if (signal === "SIGTERM" && members.some((row) => row.state === "T")) send("SIGCONT")
 }
 
 const look = Effect.fnUntraced(function*(

@@ -2,7 +2,9 @@
  * The machine this process runs on, through what Node and the platform offer.
  */
 import type { Delivery, Host } from "./host.ts"
+import * as HostWindows from "./hostWindows.ts"
 import * as Procfs from "./procfs.ts"
+import * as PsTable from "./psTable.ts"
 
 const kill = (target: number, signal: NodeJS.Signals | 0): Delivery => {
   try {
@@ -13,8 +15,12 @@ const kill = (target: number, signal: NodeJS.Signals | 0): Delivery => {
   }
 }
 
+/** The host with the first process table that shows this process. */
 export const hostNode = (): Host => {
-  const self = Procfs.row(process.pid)
-  if (self === undefined) throw new Error("the process table cannot be read")
-  return { ...Procfs, kill, self }
+  if (process.platform === "win32") return HostWindows.make()
+  for (const table of process.platform === "linux" ? [Procfs, PsTable] : [PsTable]) {
+    const self = table.row(process.pid)
+    if (self !== undefined) return { ...table, kill, self }
+  }
+  throw new Error("commands need a process table: neither /proc nor ps can be read")
 }

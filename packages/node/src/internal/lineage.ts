@@ -6,9 +6,9 @@
  *
  * 1. *Known.* Pid and start time together name one process for ever; once ours, it stays ours.
  * 2. *Kinship.* A child of one of ours is ours.
- * 3. *Session.* A session is only ever entered by `fork`, so everybody in a session that one of ours made is ours.
- *    One of ours made it if nobody in it is older than the command's leader. While one of ours is in it (a zombie
- *    counts), the kernel does not give its number away; when none is, the number proves nothing.
+ * 3. *Session.* A session is only ever entered by `fork`, so everybody in a session that one of ours leads is ours. The
+ *    command's own session stays ours without its leader: while somebody known is in it (a zombie counts), the kernel
+ *    does not give its number away. When nobody is, the number proves nothing.
  * 4. *Mark.* The environment of every descendant holds the command's mark, unless it was cleared.
  * 5. *Files.* A descendant holds the command's pipes, unless it closed them.
  *
@@ -95,7 +95,7 @@ export const attribute = (
   const sessions = new Set<number>()
   const adopt = (row: Row) => {
     ours.set(row.pid, row)
-    if (!strange.has(row.session)) sessions.add(row.session)
+    if (row.pid === row.session) sessions.add(row.session)
   }
   const close = () => {
     for (let before = -1; before !== ours.size;) {
@@ -108,7 +108,9 @@ export const attribute = (
 
   for (const row of young) {
     const before = known.get(row.pid)
-    if (before !== undefined && isSame(before, row)) adopt(row)
+    if (before === undefined || !isSame(before, row)) continue
+    adopt(row)
+    if (row.session === leader.session && !strange.has(row.session)) sessions.add(row.session)
   }
   close()
 

@@ -1,8 +1,8 @@
 /**
  * One command from its start to the moment nobody of it is left.
  *
- * Invariants: (1) What came first decides the outcome: a stop that is requested after the exit is known changes
- * nothing, an exit after a request does not undo it. (2) There is one road to the outcome, walked once, by one fiber
+ * Invariants: (1) What came first decides the outcome, the exit, the timeout or a stop; what comes later changes
+ * nothing. (2) There is one road to the outcome, walked once, by one fiber
  * that nobody interrupts; the scope's finalizer waits for it. (3) Every wait on that road behind its first step is
  * bounded.
  */
@@ -45,33 +45,30 @@ const acquire = Effect.fnUntraced(function*(
   const host = yield* Host
   // Not `Random`, which a test may seed: two commands with one mark would take each other's processes for their own.
   const mark = Crypto.randomUUID()
-  const child = yield* Child.start(host, command, mark, mode.stdin)
+  const first = Deferred.makeUnsafe<First>()
+  const come = (what: First) => void Deferred.doneUnsafe(first, Exit.succeed(what))
+  const child = yield* Child.start(host, command, { mark, stdin: mode.stdin, onExit: () => come("Ended") })
   const stdout = yield* Tap.make(child.stdout, command.maxBytes, mode.output)
   const stderr = yield* Tap.make(child.stderr, command.maxBytes, mode.output)
   const lifeline = yield* Tap.make(child.lifeline, 0, "kept")
 
-  const requested = Deferred.makeUnsafe<Request>()
-  const request = (why: Request) => {
-    // (1)
-    if (!Deferred.isDoneUnsafe(child.exited)) Deferred.doneUnsafe(requested, Exit.succeed(why))
-  }
-
-  const outcome = Deferred.makeUnsafe<Outcome.Ran>()
   const road = Effect.gen(function*() {
-    const over = Effect.raceFirst(Deferred.await(child.exited), Deferred.await(requested))
-    if (command.timeout === undefined) yield* over
-    else if (Option.isNone(yield* Effect.timeoutOption(over, command.timeout))) request("TimedOut")
-    const why = Deferred.isDoneUnsafe(requested) ? yield* Deferred.await(requested) : undefined
-    const patience = why === undefined ? closedWithin([stdout, stderr], command.drain) : Effect.void
+    const { timeout } = command
+    if (timeout !== undefined && Option.isNone(yield* Effect.timeoutOption(Deferred.await(first), timeout))) {
+      come("TimedOut")
+    }
+    const what = yield* Deferred.await(first)
+    const patience = what === "Ended" ? closedWithin([stdout, stderr], command.drain) : undefined
     const ended = yield* endAll(host, command, child, patience, [stdout, stderr, lifeline])
     const exit = Deferred.isDoneUnsafe(child.exited) ? yield* Deferred.await(child.exited) : undefined
-    return outcomeOf(command, why, exit, {
+    return outcomeOf(command, what, exit, {
       stdout: stdout.output(),
       stderr: stderr.output(),
       swept: ended.swept,
       residue: ended.residue
     })
   })
+  const outcome = Deferred.makeUnsafe<Outcome.Ran>()
   // Nobody interrupts it: the scope's finalizer owns it, asks it to come to its end, and waits.
   yield* Effect.forkDetach(Deferred.into(road, outcome), { startImmediately: true })
 
@@ -81,26 +78,26 @@ const acquire = Effect.fnUntraced(function*(
     stderr,
     outcome: Deferred.await(outcome),
     stop: Effect.suspend(() => {
-      request("Cancelled")
+      come("Cancelled")
       return Deferred.await(outcome)
     })
   }
 })
 
-type Request = "TimedOut" | "Cancelled"
+type First = "Ended" | "TimedOut" | "Cancelled"
 
 const outcomeOf = (
   command: Command,
-  why: Request | undefined,
+  what: First,
   exit: Outcome.Exit | undefined,
   settled: Outcome.Settled
 ): Outcome.Ran => {
-  switch (why) {
+  switch (what) {
     case "Cancelled":
       return { _tag: "Cancelled", exit, ...settled }
     case "TimedOut":
       return { _tag: "TimedOut", timeout: command.timeout ?? Duration.infinity, exit, ...settled }
-    case undefined:
+    case "Ended":
       return exit?._tag === "Signal"
         ? { _tag: "Signalled", signal: exit.signal, ...settled }
         : { _tag: "Exited", code: exit?.code ?? 0, ...settled }
@@ -118,7 +115,7 @@ const endAll = Effect.fnUntraced(function*(
   host: Host,
   command: Command,
   child: Child.Child,
-  patience: Effect.Effect<unknown>,
+  patience: Effect.Effect<unknown> | undefined,
   taps: ReadonlyArray<Tap.Tap>
 ) {
   const { lineage } = child

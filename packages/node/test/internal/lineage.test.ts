@@ -209,7 +209,7 @@ describe("attribution", () => {
         }
       }
     },
-    { arbitrary: { runs: 3000 } }
+    { arbitrary: { runs: 5000 } }
   )
 
   it.prop(
@@ -219,7 +219,7 @@ describe("attribution", () => {
       const { look, table } = play(without(history, "hand", "clear"), 1000)
       assert.deepStrictEqual(pids(look().alive), truly(table))
     },
-    { arbitrary: { runs: 3000 } }
+    { arbitrary: { runs: 5000 } }
   )
 
   it.prop(
@@ -229,7 +229,7 @@ describe("attribution", () => {
       const { look, table } = play(without(history, "hand", "close"), 1000)
       assert.deepStrictEqual(pids(look("piped").alive), truly(table))
     },
-    { arbitrary: { runs: 3000 } }
+    { arbitrary: { runs: 5000 } }
   )
 
   it.prop(
@@ -239,6 +239,6 @@ describe("attribution", () => {
       const { look, table } = play(without(history, "hand", "setsid"), 1000)
       assert.deepStrictEqual(pids(look().alive), truly(table))
     },
-    { arbitrary: { runs: 3000 } }
+    { arbitrary: { runs: 5000 } }
   )
 })

@@ -33,7 +33,7 @@ describe("a signal to a group", () => {
     ["whose number is negative", ({ leader }) => [-200, [leader]]],
     ["whose number is none", ({ leader }) => [NaN, [leader]]],
     ["of this process", ({ member, virtual }) => {
-      const stray = virtual.add({ ...member, pgrp: 100, session: 100 })
+      const stray = virtual.add({ ...member, pgrp: 100, session: 300 })
       return [100, [{ ...stray }]]
     }],
     ["in the session of this process", ({ member, virtual }) => {

@@ -1,0 +1,292 @@
+/** The mutants of `packages/node`. */
+import type { Mutant } from "./Mutant.ts"
+
+const src = "packages/node/src"
+const test = "packages/node/test"
+
+const process: ReadonlyArray<Mutant> = [
+  {
+    name: "the child stays in the group and the session of its host",
+    clause: "NODE-01",
+    file: `${src}/internal/child.ts`,
+    find: "detached: true",
+    replace: "detached: false",
+    test: { file: `${test}/Process.test.ts`, title: "it leads a session and a group of its own" }
+  },
+  {
+    name: "SIGTERM is taken for enough",
+    clause: "NODE-01",
+    file: `${src}/internal/ending.ts`,
+    find: "late ? \"SIGKILL\" : \"SIGTERM\"",
+    replace: "\"SIGTERM\"",
+    test: { file: `${test}/internal/ending.test.ts`, title: "asks the group once, waits the grace" }
+  },
+  {
+    name: "the grace is not waited",
+    clause: "NODE-01",
+    file: `${src}/internal/ending.ts`,
+    find: "const late = time >= killAt",
+    replace: "const late = true",
+    test: { file: `${test}/Process.test.ts`, title: "who ignores SIGTERM is killed after the grace and not before" }
+  },
+  {
+    name: "a stopped process is left stopped",
+    clause: "NODE-01",
+    file: `${src}/internal/ending.ts`,
+    find: "row.state === \"T\"",
+    replace: "false",
+    test: { file: `${test}/Process.test.ts`, title: "a stopped process is continued" }
+  },
+  {
+    name: "zombies count as alive",
+    clause: "NODE-02",
+    file: `${src}/internal/lineage.ts`,
+    find: "row.state !== \"Z\" && ",
+    replace: "",
+    test: { file: `${test}/internal/ending.test.ts`, title: "takes a group of zombies for empty" }
+  },
+  {
+    name: "the end of the leader is taken for the end of its group",
+    clause: ["NODE-01", "NODE-02"],
+    file: `${src}/internal/ending.ts`,
+    find: "const targets = seen.alive.filter((row) => !options.spares(row))",
+    replace: "const targets = seen.alive.filter((row) => row.pid === lineage.leader.pid)",
+    test: { file: `${test}/Process.test.ts`, title: "a leader that obeys while its grandchild does not" }
+  },
+  {
+    name: "a table that cannot be read is taken for empty",
+    clause: "NODE-02",
+    file: `${src}/internal/ending.ts`,
+    find: "(targets.length === 0 && seen.isComplete) ||",
+    replace: "targets.length === 0 ||",
+    test: { file: `${test}/internal/ending.test.ts`, title: "does not take a table it cannot read for an empty one" }
+  },
+  {
+    name: "an incomplete table makes the known forgotten",
+    clause: "NODE-02",
+    file: `${src}/internal/ending.ts`,
+    find: "if (isComplete) replace(lineage, seen.ours)",
+    replace: "if (true) replace(lineage, seen.ours)",
+    test: { file: `${test}/internal/ending.test.ts`, title: "does not take a table it cannot read for an empty one" }
+  },
+  {
+    name: "newcomers are never asked",
+    clause: ["NODE-01", "NODE-02"],
+    file: `${src}/internal/ending.ts`,
+    find: "if (!late && isAsked) continue",
+    replace: "if (!late && asked.size > members.length) continue",
+    test: { file: `${test}/internal/ending.test.ts`, title: "asks a newcomer in a new group too" }
+  },
+  {
+    name: "the wait behind SIGKILL has no bound",
+    clause: "NODE-02",
+    file: `${src}/internal/ending.ts`,
+    find: "export const killWait = Duration.seconds(5)",
+    replace: "export const killWait = Duration.seconds(50)",
+    test: { file: `${test}/internal/ending.test.ts`, title: "names who survives SIGKILL" }
+  },
+  {
+    name: "the environment carries no mark",
+    clause: "NODE-02",
+    file: `${src}/internal/environment.ts`,
+    find: "host[markName] === undefined ? mark : `${host[markName]}:${mark}`",
+    replace: "\"\"",
+    test: {
+      file: `${test}/Process.descendants.test.ts`,
+      title: "that carry the mark in a session older than the command are reported"
+    }
+  },
+  {
+    name: "nobody asks who holds the pipes",
+    clause: "NODE-02",
+    file: `${src}/internal/supervisor.ts`,
+    find: "(row) => host.holds(row, child.pipes)",
+    replace: "() => \"Lacks\"",
+    test: {
+      file: `${test}/Process.descendants.test.ts`,
+      title: "its parent, the session, its environment and its output is found"
+    }
+  },
+  {
+    name: "a held pipe is no reason to doubt",
+    clause: "NODE-02",
+    file: `${src}/internal/supervisor.ts`,
+    find: "if (isHeld && named.length === 0) {",
+    replace: "if (false) {",
+    test: {
+      file: `${test}/Process.descendants.test.ts`,
+      title: "and cannot be found is reported, for it holds the pipes"
+    }
+  },
+  {
+    name: "the session is not looked at when its leader is reaped",
+    clause: ["NODE-02", "NODE-04"],
+    file: `${src}/internal/child.ts`,
+    find: "if (host.kill(-pid, 0) !== \"Gone\") Lineage.remember(lineage, host.inSession(row.session))",
+    replace: "",
+    test: { file: `${test}/Process.descendants.test.ts`, title: "also when it cleared its environment" }
+  },
+  {
+    name: "pid alone names a process",
+    clause: "NODE-04",
+    file: `${src}/internal/lineage.ts`,
+    find: "a.pid === b.pid && a.started === b.started",
+    replace: "a.pid === b.pid",
+    test: { file: `${test}/internal/lineage.test.ts`, title: "law: takes nobody for one of ours" }
+  },
+  {
+    name: "the number of a session is believed for ever",
+    clause: "NODE-04",
+    file: `${src}/internal/lineage.ts`,
+    find: "const sessions = new Set<number>()",
+    replace: "const sessions = new Set<number>([leader.session])",
+    test: { file: `${test}/internal/lineage.test.ts`, title: "law: takes nobody for one of ours" }
+  },
+  {
+    name: "whoever carries the mark is ours",
+    clause: "NODE-04",
+    file: `${src}/internal/lineage.ts`,
+    find: "const orphaned = orphanages.has(row.ppid) && !strange.has(row.session)",
+    replace: "const orphaned = true",
+    test: {
+      file: `${test}/Process.descendants.test.ts`,
+      title: "that carry the mark in a session older than the command are reported"
+    }
+  },
+  {
+    name: "kinship is not followed",
+    clause: "NODE-02",
+    file: `${src}/internal/lineage.ts`,
+    find: "ours.has(row.ppid) || sessions",
+    replace: "sessions",
+    test: {
+      file: `${test}/Process.descendants.test.ts`,
+      title: "the session, its environment and every file, but not its parent is found"
+    }
+  },
+  {
+    name: "sessions are not followed",
+    clause: "NODE-02",
+    file: `${src}/internal/lineage.ts`,
+    find: "(ours.has(row.ppid) || sessions.has(row.session))",
+    replace: "ours.has(row.ppid)",
+    test: { file: `${test}/internal/lineage.test.ts`, title: "law: finds whoever stays in the session" }
+  },
+  {
+    name: "a group is signalled without a proof",
+    clause: "NODE-04",
+    file: `${src}/internal/signal.ts`,
+    find: "return proved ? host.kill(-pgrp, signal) : \"Gone\"",
+    replace: "return proved || true ? host.kill(-pgrp, signal) : \"Gone\"",
+    test: { file: `${test}/internal/signal.test.ts`, title: "that nobody is in any more is not sent" }
+  },
+  {
+    name: "our own group is a group like any other",
+    clause: "NODE-04",
+    file: `${src}/internal/signal.ts`,
+    find: " || pgrp === self.pgrp",
+    replace: "",
+    test: { file: `${test}/internal/signal.test.ts`, title: "of this process is not sent" }
+  },
+  {
+    name: "0 and 1 are numbers like any other",
+    clause: "NODE-04",
+    file: `${src}/internal/signal.ts`,
+    find: "Number.isInteger(pid) && pid > 1",
+    replace: "true",
+    test: { file: `${test}/internal/signal.test.ts`, title: "whose number is 0, 1, -1 or our own" }
+  },
+  {
+    name: "a member that left the group proves it",
+    clause: "NODE-04",
+    file: `${src}/internal/signal.ts`,
+    find: "now.pgrp === pgrp && ",
+    replace: "",
+    test: { file: `${test}/internal/signal.test.ts`, title: "that the member has left is not sent" }
+  },
+  {
+    name: "a zombie proves its group",
+    clause: "NODE-04",
+    file: `${src}/internal/signal.ts`,
+    find: "isSame(now, member) && isAlive(now) &&",
+    replace: "isSame(now, member) &&",
+    test: { file: `${test}/internal/signal.test.ts`, title: "that only zombies are in is not sent" }
+  },
+  {
+    name: "output is read for as long as somebody holds it",
+    clause: "NODE-03",
+    file: `${src}/internal/supervisor.ts`,
+    find: "for (const tap of taps) tap.destroy()",
+    replace: "for (const tap of taps) yield* tap.closed",
+    test: {
+      file: `${test}/Process.descendants.test.ts`,
+      title: "runs on and is named in the residue where it is not to be ended"
+    }
+  },
+  {
+    name: "output behind the exit is not read",
+    clause: "NODE-03",
+    file: `${src}/internal/supervisor.ts`,
+    find: "what === \"Ended\" ? closedWithin([stdout, stderr], command.drain) : undefined",
+    replace: "undefined",
+    test: { file: `${test}/Process.descendants.test.ts`, title: "may write to the end what the program gave it" }
+  },
+  {
+    name: "all output is kept",
+    clause: "NODE-03",
+    file: `${src}/internal/keep.ts`,
+    find: "const headLimit = Math.ceil(maxBytes / 2)",
+    replace: "const headLimit = Number.MAX_SAFE_INTEGER",
+    test: { file: `${test}/Process.output.test.ts`, title: "says in the text how much is missing" }
+  },
+  {
+    name: "a failed start is no outcome",
+    clause: "NODE-04",
+    file: `${src}/Process.ts`,
+    find: "if (Result.isFailure(attempt)) return Outcome.notStarted(attempt.failure)",
+    replace: "if (Result.isFailure(attempt)) return yield* Effect.die(attempt.failure)",
+    test: { file: `${test}/Process.test.ts`, title: "says why [NODE-04" }
+  },
+  {
+    name: "the pipes of a failed start are left to close by themselves",
+    clause: "NODE-04",
+    file: `${src}/internal/child.ts`,
+    find: "else child.on(\"close\", () => failed(error))",
+    replace: "else failed(error)",
+    test: { file: `${test}/Process.test.ts`, title: "three hundred times at once" }
+  },
+  {
+    name: "an exit is not noted as what came first",
+    clause: "NODE-05",
+    file: `${src}/internal/supervisor.ts`,
+    find: "onExit: () => come(\"Ended\")",
+    replace: "onExit: () => setTimeout(() => come(\"Ended\"), 50)",
+    test: { file: `${test}/Process.test.ts`, title: "after it had ended by itself stays what it was" }
+  },
+  {
+    name: "exit code 0 after a stop is a success",
+    clause: "NODE-05",
+    file: `${src}/internal/supervisor.ts`,
+    find: "return outcomeOf(command, what, exit, {",
+    replace: "return outcomeOf(command, exit?._tag === \"Code\" ? \"Ended\" : what, exit, {",
+    test: { file: `${test}/Process.test.ts`, title: "a program that answers SIGTERM with exit code 0" }
+  },
+  {
+    name: "the child inherits the environment of its host",
+    clause: "NODE-05",
+    file: `${src}/internal/environment.ts`,
+    find: "value !== undefined && (allowed.has(known) || known.startsWith(\"LC_\"))",
+    replace: "value !== undefined",
+    test: { file: `${test}/Process.test.ts`, title: "its environment holds the short list" }
+  },
+  {
+    name: "standard input is open by default",
+    clause: "NODE-05",
+    file: `${src}/internal/child.ts`,
+    find: "options.stdin === \"closed\" ? \"ignore\" : \"pipe\"",
+    replace: "\"pipe\"",
+    test: { file: `${test}/Process.test.ts`, title: "its standard input is closed unless something is given" }
+  }
+]
+
+export const node: ReadonlyArray<Mutant> = [...process]
