@@ -4,6 +4,7 @@
 import { clockTimers } from "./rules/clock-timers.ts"
 import { coreImports, stableEffect } from "./rules/core-imports.ts"
 import { noAbandoning } from "./rules/no-abandoning.ts"
+import { noAsAny } from "./rules/no-as-any.ts"
 import { noBarrel } from "./rules/no-barrel.ts"
 import { packageBoundary } from "./rules/package-boundary.ts"
 import { noLiveSleep, noOnly, noSleep } from "./rules/tests.ts"
@@ -14,6 +15,7 @@ export default {
     "clock-timers": clockTimers,
     "core-imports": coreImports,
     "no-abandoning": noAbandoning,
+    "no-as-any": noAsAny,
     "no-barrel": noBarrel,
     "no-live-sleep": noLiveSleep,
     "no-only": noOnly,
