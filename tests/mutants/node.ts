@@ -27,7 +27,10 @@ const process: ReadonlyArray<Mutant> = [
     file: `${src}/internal/ending.ts`,
     find: "const late = time >= killAt",
     replace: "const late = true",
-    test: { file: `${test}/Process.test.ts`, title: "who ignores SIGTERM is killed after the grace and not before" }
+    test: {
+      file: `${test}/Process.cancel.test.ts`,
+      title: "who ignores SIGTERM is killed after the grace and not before"
+    }
   },
   {
     name: "a stopped process is left stopped",
@@ -35,7 +38,7 @@ const process: ReadonlyArray<Mutant> = [
     file: `${src}/internal/ending.ts`,
     find: "row.state === \"T\"",
     replace: "false",
-    test: { file: `${test}/Process.test.ts`, title: "a stopped process is continued" }
+    test: { file: `${test}/Process.cancel.test.ts`, title: "a stopped process is continued" }
   },
   {
     name: "zombies count as alive",
@@ -51,7 +54,7 @@ const process: ReadonlyArray<Mutant> = [
     file: `${src}/internal/ending.ts`,
     find: "const targets = seen.alive.filter((row) => !options.spares(row))",
     replace: "const targets = seen.alive.filter((row) => row.pid === lineage.leader.pid)",
-    test: { file: `${test}/Process.test.ts`, title: "a leader that obeys while its grandchild does not" }
+    test: { file: `${test}/Process.cancel.test.ts`, title: "a leader that obeys while its grandchild does not" }
   },
   {
     name: "a table that cannot be read is taken for empty",
@@ -140,7 +143,7 @@ const process: ReadonlyArray<Mutant> = [
     file: `${src}/internal/lineage.ts`,
     find: "const sessions = new Set<number>()",
     replace: "const sessions = new Set<number>([leader.session])",
-    test: { file: `${test}/internal/lineage.test.ts`, title: "law: takes nobody for one of ours" }
+    test: { file: `${test}/internal/lineage.test.ts`, title: "the number of the command's session proves nothing" }
   },
   {
     name: "whoever carries the mark is ours",
@@ -186,7 +189,7 @@ const process: ReadonlyArray<Mutant> = [
     file: `${src}/internal/signal.ts`,
     find: " || pgrp === self.pgrp",
     replace: "",
-    test: { file: `${test}/internal/signal.test.ts`, title: "of this process is not sent" }
+    test: { file: `${test}/internal/signal.test.ts`, title: "a signal to a group > of this process is not sent" }
   },
   {
     name: "0 and 1 are numbers like any other",
@@ -253,7 +256,7 @@ const process: ReadonlyArray<Mutant> = [
     file: `${src}/internal/child.ts`,
     find: "else child.on(\"close\", () => failed(error))",
     replace: "else failed(error)",
-    test: { file: `${test}/Process.test.ts`, title: "three hundred times at once" }
+    test: { file: `${test}/Process.storm.test.ts`, title: "three hundred times at once" }
   },
   {
     name: "an exit is not noted as what came first",
@@ -261,7 +264,7 @@ const process: ReadonlyArray<Mutant> = [
     file: `${src}/internal/supervisor.ts`,
     find: "onExit: () => come(\"Ended\")",
     replace: "onExit: () => setTimeout(() => come(\"Ended\"), 50)",
-    test: { file: `${test}/Process.test.ts`, title: "after it had ended by itself stays what it was" }
+    test: { file: `${test}/Process.cancel.test.ts`, title: "after it had ended by itself stays what it was" }
   },
   {
     name: "exit code 0 after a stop is a success",
@@ -269,7 +272,7 @@ const process: ReadonlyArray<Mutant> = [
     file: `${src}/internal/supervisor.ts`,
     find: "return outcomeOf(command, what, exit, {",
     replace: "return outcomeOf(command, exit?._tag === \"Code\" ? \"Ended\" : what, exit, {",
-    test: { file: `${test}/Process.test.ts`, title: "a program that answers SIGTERM with exit code 0" }
+    test: { file: `${test}/Process.cancel.test.ts`, title: "a program that answers SIGTERM with exit code 0" }
   },
   {
     name: "the child inherits the environment of its host",
