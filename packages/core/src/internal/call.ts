@@ -63,6 +63,7 @@ export class Call implements Ward.Ward, Ward.Owned {
   #exit: Exit.Exit<ToolResult.ToolResult> | undefined = undefined
   #fiber: Fiber.Fiber<unknown, unknown> | undefined = undefined
   #owner: Ward.Owner | undefined = undefined
+  #closed = false
   #subscription: SignalHub.Subscription | undefined = undefined
   #admitted: boolean | undefined = undefined
   #admissions: Array<(admitted: boolean) => void> | undefined = undefined
@@ -105,12 +106,23 @@ export class Call implements Ward.Ward, Ward.Owned {
 
   /** Owns the calls that policies, wrappers and approval channels make; a run of the body has an owner of its own. */
   get owner(): Ward.Owner {
-    return this.#owner ??= new Ward.Owner(this)
+    if (this.#owner === undefined) {
+      this.#owner = new Ward.Owner(this)
+      if (this.cancellation !== undefined) this.#owner.cancel(this.cancellation)
+      this.#owner.over = this.#closed
+    }
+    return this.#owner
   }
 
-  /** The owner if anything was ever made inside it. */
-  get ownerIfAny(): Ward.Owner | undefined {
+  /** From now on no call can be made inside this one. Returns the owner of those that were, if there is one. */
+  close(): Ward.Owner | undefined {
+    this.#closed = true
     return this.#owner
+  }
+
+  seal(): void {
+    this.sealed = true
+    this.#closed = true
   }
 
   /** The owner for a call that names this one as its parent: a run of the body while one is under way. */

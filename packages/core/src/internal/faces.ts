@@ -77,10 +77,10 @@ export const executePromise = (
   { signal, ...input }: ToolCall.Input & { readonly signal: AbortSignal }
 ): Promise<ToolResult.ToolResult> =>
   new Promise((resolve, reject) => {
-    const owner = Ward.ofSignal(signal)
-    const parent = parentOf(input) ?? owner
-    // A signal of a call's own needs no listener: the call that owns it tells those made inside.
-    registry.launch(input, { parent, signal: owner !== undefined && owner === parent ? undefined : signal })
+    const parent = parentOf(input) ?? Ward.ofSignal(signal)
+    // Promise code has no context of its own: what it calls inside a call runs in the context of that. And it listens
+    // also to a signal of that call, which may belong to a part of it that ends alone.
+    registry.launch(input, { caller: parent?.call.context, parent, signal })
       .observe((exit) => exit._tag === "Success" ? resolve(exit.value) : reject(Cause.squash(exit.cause)))
   })
 

@@ -110,7 +110,8 @@ const review = Effect.fnUntraced(function*(
       : [Outcome.ofReview(call, outcome, exit.cause), deferred]
   }
   // Policies, wrappers and approval channels may have left calls of their own running.
-  if (call.ownerIfAny !== undefined) yield* endOwned(call.ownerIfAny)
+  const owner = call.close()
+  if (owner !== undefined) yield* endOwned(owner)
   return reviewed[0]._tag === "Success" && call.cancellation !== undefined
     ? [Outcome.aborted(call), reviewed[1]]
     : reviewed
@@ -154,7 +155,7 @@ const finalize = (
   outcome: Outcome.Outcome,
   deferred: ReadonlyArray<Json> = Outcome.none
 ): ToolResult.ToolResult => {
-  call.sealed = true
+  call.seal()
   call.admit(false)
   call.enter("settling")
   const contexts = deferred.length === 0 ? Outcome.none : Object.freeze(deferred)
