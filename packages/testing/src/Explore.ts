@@ -53,9 +53,14 @@ export interface Options {
    * by itself is not counted; most races need no more than one preemption, and each further one multiplies the runs.
    */
   readonly preemptions?: number | undefined
+  /**
+   * How many times in one run a timer may fire although something else could go on. Default: 3. Beyond that, time stands
+   * still until nothing else can move: otherwise a program that sleeps again and again would never come to an end.
+   */
+  readonly timers?: number | undefined
   /** How many interleavings are run at most. Default: 1,000,000, some minutes of work. */
   readonly runs?: number | undefined
-  /** How many steps one run may take; one that needs more is given up. Default: 10,000. */
+  /** How many steps one run may take; one that needs more is given up. Default: 2,000. */
   readonly steps?: number | undefined
   /** Whether the search ends at the first failure, which is then shrunk, or goes on to count them all. Default: first. */
   readonly failures?: "first" | "all" | undefined
@@ -191,7 +196,8 @@ const runOne = (subject: Subject) => (plan: Plan): Effect.Effect<readonly [Machi
 
 const settingsOf = (options: Options): Settings => ({
   preemptions: options.preemptions ?? 1,
-  steps: options.steps ?? 10_000,
+  timers: options.timers ?? 3,
+  steps: options.steps ?? 2_000,
   declared: false
 })
 
@@ -255,8 +261,9 @@ const explore = Effect.fnUntraced(function*(subject: Subject, options: Options) 
     explored: tally.explored,
     failing: tally.failing,
     redundant: tally.redundant,
-    coverage: coverageOf(strategy, tally, plans.bounded(), endedBy),
+    coverage: coverageOf(strategy, tally, plans.reached(), endedBy),
     preemptions: settings.preemptions,
+    timers: settings.timers,
     outcomes,
     failures,
     escapes,
@@ -270,15 +277,12 @@ const explore = Effect.fnUntraced(function*(subject: Subject, options: Options) 
 const coverageOf = (
   strategy: Strategy.Strategy,
   tally: Tally,
-  bounded: boolean,
+  reached: ReadonlyArray<"preemptions" | "timers">,
   endedBy: "runs" | "failure" | undefined
 ): Report.Coverage => {
   if (endedBy !== undefined) return { _tag: "Partial", endedBy }
   if (strategy._tag !== "Exhaustive") return { _tag: "Sampled", strategy: strategy._tag, seed: strategy.seed }
-  const reached: Array<"preemptions" | "steps"> = []
-  if (bounded) reached.push("preemptions")
-  if (tally.cut > 0) reached.push("steps")
-  return { _tag: "Exhaustive", reached }
+  return { _tag: "Exhaustive", reached: tally.cut > 0 ? [...reached, "steps"] : reached }
 }
 
 /** Runs a known interleaving once more, to tell it in words. */
@@ -291,7 +295,7 @@ const narrate = Effect.fnUntraced(function*(
   yield* run({ chooser: replaying(path.picks), settings: { ...settings, preemptions }, narrator })
   const interleaving: Interleaving.Interleaving = {
     words: narrator.words(),
-    replay: Interleaving.encode(preemptions, path),
+    replay: Interleaving.encode({ preemptions, timers: settings.timers }, path),
     preemptions
   }
   return interleaving
@@ -299,19 +303,19 @@ const narrate = Effect.fnUntraced(function*(
 
 const replayOne = Effect.fnUntraced(function*(
   subject: Subject,
-  { checksum, picks, preemptions }: Interleaving.Decisions,
+  { checksum, picks, preemptions, timers }: Interleaving.Decisions,
   options: Pick<Options, "steps">
 ) {
   const narrator = new Narrator()
-  const settings = { ...settingsOf(options), preemptions }
-  const [machine, verdict] = yield* runOne(subject)({ chooser: replaying(picks), settings, narrator })
+  const settings = { ...settingsOf(options), preemptions, timers }
+  const [machine, verdict] = yield* runOne(subject)({ chooser: replaying(picks), settings, narrator, logs: true })
   const replayed: Replayed = {
     result: Interleaving.checksum(machine.path) === checksum || verdict._tag === "Diverged"
       ? resultOf(verdict)
       : { _tag: "Diverged", message: "the program no longer offers the decisions this replay was made of" },
     interleaving: {
       words: narrator.words(),
-      replay: Interleaving.encode(preemptions, machine.path),
+      replay: Interleaving.encode({ preemptions, timers }, machine.path),
       preemptions: machine.preemptions
     }
   }

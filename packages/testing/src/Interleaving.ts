@@ -1,8 +1,8 @@
 /**
  * An interleaving as a value: in words for people, and as a short string that replays it.
  *
- * The string holds the preemption bound, the way taken at every decision, and a checksum of the decisions there were:
- * `p1:0C2!k3f9`. A way is one digit (base 36), a run of three or more first ways one capital letter, and the first ways at
+ * The string holds the bounds on preemptions and timers, the way taken at every decision, and a checksum of the decisions
+ * there were: `p1t3:0C2!k3f9`. A way is one digit (base 36), a run of three or more first ways one capital letter, and the first ways at
  * the end are left out. The checksum tells a program that no longer offers the same decisions from one that behaves
  * differently under them.
  */
@@ -23,20 +23,21 @@ export interface Interleaving {
 /** The decisions behind a replay string. */
 export interface Decisions {
   readonly preemptions: number
+  readonly timers: number
   readonly picks: ReadonlyArray<number>
   readonly checksum: string
 }
 
 /** The string is not one that `encode` made. */
 export class MalformedReplay extends Data.TaggedError("MalformedReplay")<{ readonly replay: string }> {
-  override readonly message = `"${this.replay}" is no replay string: it has the form p1:0C2!k3f9`
+  override readonly message = `"${this.replay}" is no replay string: it has the form p1t3:0C2!k3f9`
 }
 
 /** Renders an interleaving in words: `f0 > ABORT > settle`. */
 export const format = (interleaving: Interleaving): string => interleaving.words.join(" > ")
 
 /** Writes decisions as a replay string. */
-export const encode = (preemptions: number, path: Path): string => {
+export const encode = (bounds: { readonly preemptions: number; readonly timers: number }, path: Path): string => {
   let picks = ""
   let last = path.picks.length
   while (last > 0 && path.picks[last - 1] === 0) last--
@@ -48,20 +49,20 @@ export const encode = (preemptions: number, path: Path): string => {
       i += zeros
     } else picks += digits(path.picks[i++]!)
   }
-  return `p${preemptions}:${picks}!${checksum(path)}`
+  return `p${bounds.preemptions}t${bounds.timers}:${picks}!${checksum(path)}`
 }
 
 /** Reads a replay string. */
 export const decode = (replay: string): Result.Result<Decisions, MalformedReplay> => {
-  const match = /^p(\d{1,9}):((?:[0-9a-zA-Z]|_[0-9a-z]{2})*)!([0-9a-z]{4})$/.exec(replay)
+  const match = /^p(\d{1,9})t(\d{1,9}):((?:[0-9a-zA-Z]|_[0-9a-z]{2})*)!([0-9a-z]{4})$/.exec(replay)
   if (match === null) return Result.fail(new MalformedReplay({ replay }))
   const picks: Array<number> = []
-  for (const [token] of match[2]!.matchAll(/_..|./g)) {
+  for (const [token] of match[3]!.matchAll(/_..|./g)) {
     if (token >= "A" && token <= "Z") {
       for (let zeros = token.charCodeAt(0) - letterA + shortestRun; zeros > 0; zeros--) picks.push(0)
     } else picks.push(Number.parseInt(token.replace("_", ""), 36))
   }
-  return Result.succeed({ preemptions: Number(match[1]), picks, checksum: match[3]! })
+  return Result.succeed({ preemptions: Number(match[1]), timers: Number(match[2]), picks, checksum: match[4]! })
 }
 
 /** Folds which decisions there were, not which ways were taken. */

@@ -13,7 +13,7 @@ export type Coverage =
    * All of them, within the bounds. `reached` says which bounds took something away; if it is empty, there are no
    * others.
    */
-  | { readonly _tag: "Exhaustive"; readonly reached: ReadonlyArray<"preemptions" | "steps"> }
+  | { readonly _tag: "Exhaustive"; readonly reached: ReadonlyArray<"preemptions" | "timers" | "steps"> }
   /** The first ones: the search ended at the bound on runs, or at the first failure. */
   | { readonly _tag: "Partial"; readonly endedBy: "runs" | "failure" }
   /** Those that were drawn. */
@@ -54,6 +54,7 @@ export interface Report {
   readonly redundant: number
   readonly coverage: Coverage
   readonly preemptions: number
+  readonly timers: number
   readonly outcomes: ReadonlyArray<Outcome>
   readonly failures: ReadonlyArray<Failure>
   readonly escapes: ReadonlyArray<Escape>
@@ -101,16 +102,18 @@ export const format = (
   return lines.join("\n")
 }
 
-const describeCoverage = ({ coverage, preemptions }: Report): string => {
+const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`
+
+const describeCoverage = ({ coverage, preemptions, timers }: Report): string => {
   switch (coverage._tag) {
     case "Exhaustive": {
       if (coverage.reached.length === 0) return "every one there is"
-      const bounds = coverage.reached.map((bound) =>
-        bound === "steps"
-          ? "cut at the bound on steps"
-          : `every one with at most ${preemptions} ${preemptions === 1 ? "preemption" : "preemptions"}`
-      )
-      return bounds.join(", ")
+      const bounds = [
+        ...coverage.reached.includes("preemptions") ? [`at most ${plural(preemptions, "preemption")}`] : [],
+        ...coverage.reached.includes("timers") ? [`at most ${plural(timers, "early timer")}`] : []
+      ]
+      const within = bounds.length === 0 ? "every one" : `every one with ${bounds.join(" and ")}`
+      return coverage.reached.includes("steps") ? `${within}, some cut at the bound on steps` : within
     }
     case "Partial":
       return coverage.endedBy === "runs" ? "ended by the bound on runs" : "ended by the first failure"

@@ -31,12 +31,12 @@ export interface Interleavings {
 
 const register =
   (test: typeof effectIt.effect | typeof effectIt.effect.only): Interleavings => (name, program, options = {}) => {
-    const { failures, onProgress, preemptions, replay, runs, steps, strategy, ...testOptions } = options
+    const { failures, onProgress, preemptions, replay, runs, steps, strategy, timers, ...testOptions } = options
     test(
       name,
       (): Effect.Effect<void, Explore.InterleavingFailed | Interleaving.MalformedReplay> =>
         replay === undefined
-          ? exploring(name, program, { name, failures, onProgress, preemptions, runs, steps, strategy })
+          ? exploring(name, program, { name, failures, onProgress, preemptions, runs, steps, strategy, timers })
           : replaying(program, replay, { steps }),
       testOptions
     )

@@ -1,9 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Edge, Explore, Report } from "@quiesce/testing"
 import { Effect, Fiber, Random } from "effect"
-import { readFile } from "node:fs/promises"
-import { setTimeout as sleepNatively } from "node:timers/promises"
 import { cites } from "../../../tests/conformance/cites.ts"
+import * as Escapes from "./fixtures/escapes.ts"
 
 const outcomesOf = <A, E>(program: Explore.Program<A, E>, options?: Explore.Options) =>
   Effect.map(Explore.check(program, options), (report) => report.outcomes.map(({ outcome }) => outcome).sort())
@@ -22,8 +21,8 @@ describe("Edge: what the kit controls", () => {
           yield* Edge.atQuiescence("the chain ran", () => order.length === 4)
           return yield* Effect.callback<string>((resume) => {
             void answer.then(async () => {
-              await null
-              await null
+              await Promise.resolve()
+              await Promise.resolve()
               resume(Effect.sync(() => order.join("")))
             })
           })
@@ -129,78 +128,52 @@ describe("Edge: what the kit controls", () => {
 })
 
 describe("Explore: what escapes", () => {
-  /** An escape by what it is, and whether it was located in this file. */
+  /** The escapes of a program, by what they are. */
   const escapesOf = <A, E>(program: Explore.Program<A, E>) =>
     Effect.map(Explore.run(program, { runs: 3 }), (report) => {
       assert.strictEqual(report.verdict, "unsound")
-      assert.match(report.escapes[0]!.where, /^packages\/testing\/test\/control\.test\.ts:\d+:\d+$/)
+      assert.match(report.escapes[0]!.where, /^packages\/testing\/test\/fixtures\/escapes\.ts:\d+:\d+$/)
       assert.include(Report.format(report), "UNSOUND")
       return report.escapes.map(({ what }) => what)
     })
 
-  it.live(
-    cites("a native timer, immediate or abort timeout is named with the line that made it", "KIT-03"),
-    () =>
-      Effect.gen(function*() {
-        const stop: Array<() => void> = []
-        const made = (make: () => unknown) =>
-          escapesOf(Effect.sync(() => {
-            make()
-          }))
-        assert.deepStrictEqual(
-          yield* made(() => {
-            const timer = setTimeout(() => {}, 60_000)
-            stop.push(() => clearTimeout(timer))
-          }),
-          ["setTimeout"]
-        )
-        assert.deepStrictEqual(
-          yield* made(() => {
-            const timer = setInterval(() => {}, 60_000)
-            stop.push(() => clearInterval(timer))
-          }),
-          ["setInterval"]
-        )
-        assert.deepStrictEqual(yield* made(() => setImmediate(() => {})), ["setImmediate"])
-        assert.deepStrictEqual(yield* made(() => AbortSignal.timeout(1)), ["AbortSignal.timeout"])
-        for (const f of stop) f()
-      })
-  )
-
-  it.live(cites("references taken before the exploration and I/O do not hide", "KIT-03"), () =>
-    Effect.gen(function*() {
-      assert.deepStrictEqual(
-        yield* escapesOf(Effect.sync(() => {
-          void sleepNatively(1)
-        })),
-        ["setTimeout"]
-      )
-      assert.include(
-        (yield* escapesOf(Effect.sync(() => {
-          void readFile(new URL(import.meta.url))
-        }))).join(),
-        "readFile"
-      )
-    }))
+  for (
+    const [what, make] of [
+      ["setTimeout", Escapes.timer],
+      ["setInterval", Escapes.interval],
+      ["setImmediate", Escapes.immediate],
+      ["AbortSignal.timeout", Escapes.abortTimeout],
+      ["setTimeout", Escapes.promisedTimer],
+      ["readFile", Escapes.io]
+    ] as const
+  ) {
+    it.live(
+      cites(`${what} (${make.name}) is named with the line that made it`, "KIT-03"),
+      () =>
+        Effect.gen(function*() {
+          assert.strictEqual((yield* escapesOf(Effect.sync(make)))[0], what)
+        })
+    )
+  }
 
   it.live(cites("an escape from a promise reaction is seen too", "KIT-03"), () =>
     Effect.gen(function*() {
       const program = Effect.gen(function*() {
         const answer = yield* Edge.promise("settle", () => {})
-        void answer.then(() => setImmediate(() => {}))
+        void answer.then(Escapes.immediate)
       })
       assert.deepStrictEqual(yield* escapesOf(program), ["setImmediate"])
     }))
 
   it.live(cites("what others in the process do is not the program's", "KIT-03"), () =>
     Effect.gen(function*() {
-      const timer = setInterval(() => setImmediate(() => {}), 0)
+      const silence = Escapes.noise()
       const program = Effect.gen(function*() {
         const answers = yield* Effect.forEach([1, 2, 3], (i) => Edge.promise(`settle ${i}`, () => i))
         yield* Effect.callback<void>((resume) => void Promise.all(answers).then(() => resume(Effect.void)))
       })
       const report = yield* Explore.run(program)
-      clearInterval(timer)
+      silence()
       assert.deepStrictEqual(report.escapes, [])
       assert.strictEqual(report.verdict, "passed")
     }))

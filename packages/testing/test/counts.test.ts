@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Edge, Explore, Strategy } from "@quiesce/testing"
-import { Effect } from "effect"
+import { Effect, Fiber, Logger } from "effect"
 import { cites } from "../../../tests/conformance/cites.ts"
 
 /** Fibers that each do `yields + 1` things in a row, so that the number of their orders is a multinomial coefficient. */
@@ -116,6 +116,43 @@ describe("Explore: counts", () => {
           "10 settle 20",
           "settle 10 20"
         ])
+      })
+  )
+
+  it.effect(
+    cites("a program that sleeps again and again comes to an end, and the report says why", "KIT-01", "KIT-03"),
+    () =>
+      Effect.gen(function*() {
+        const program = Effect.gen(function*() {
+          let beats = 0
+          const beat = Effect.andThen(Effect.sleep(10), Effect.sync(() => beats++))
+          const heart = yield* Effect.forkChild(Effect.forever(beat))
+          yield* Edge.wait("settle")
+          yield* Fiber.interrupt(heart)
+          return beats
+        })
+        for (const timers of [0, 1, 4]) {
+          const report = yield* Explore.check(program, { preemptions: 0, timers })
+          assert.deepStrictEqual(report.coverage, { _tag: "Exhaustive", reached: ["preemptions", "timers"] })
+          assert.deepStrictEqual(
+            report.outcomes.map(({ outcome }) => outcome).toSorted(),
+            Array.from({ length: timers + 1 }, (_, beats) => `${beats}`)
+          )
+        }
+      })
+  )
+
+  it.effect(
+    cites("what a program logs is written when it is replayed, not when it is explored", "KIT-02"),
+    () =>
+      Effect.gen(function*() {
+        const written: Array<unknown> = []
+        const logger = Logger.layer([Logger.make(({ message }) => void written.push(message))])
+        const program = Effect.andThen(Effect.log("here"), Edge.choose("value", [1, 2]))
+        const report = yield* Effect.provide(Explore.check(program), logger)
+        assert.deepStrictEqual(written, [])
+        yield* Effect.provide(Explore.replay(program, report.outcomes[1]!.witness.replay), logger)
+        assert.deepStrictEqual(written, [["here"]])
       })
   )
 

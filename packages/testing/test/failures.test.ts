@@ -97,7 +97,7 @@ describe("Explore: failures", () => {
 
   it.effect(cites("refuses a string that is no replay", "KIT-02"), () =>
     Effect.gen(function*() {
-      for (const replay of ["", "p1", "p1:0!", "x1:0!aaaa", "p1:0?!aaaa", "p1:0!AAAA", "p1:_a!aaaa"]) {
+      for (const replay of ["", "p1t3", "p1:0!aaaa", "x1t3:0!aaaa", "p1t3:0?!aaaa", "p1t3:0!AAAA", "p1t3:_a!aaaa"]) {
         const error = yield* Effect.flip(Explore.replay(Effect.void, replay))
         assert.strictEqual(error._tag, "MalformedReplay")
         assert.include(error.message, replay)
@@ -216,12 +216,13 @@ describe("Interleaving", () => {
       const kinds = ["next"] as const
       for (const picks of [[], [0, 0, 1], [35, 36, 1295, 0, 7], [...Array(200).fill(0), 3], [1, 0, 0, 1, 0, 0, 0, 2]]) {
         const path = { picks, counts: picks.map((pick) => pick + 2), kinds: picks.map(() => kinds[0]) }
-        const decoded = Interleaving.decode(Interleaving.encode(2, path))
+        const decoded = Interleaving.decode(Interleaving.encode({ preemptions: 2, timers: 5 }, path))
         assert.strictEqual(decoded._tag, "Success")
         if (decoded._tag !== "Success") return
         const last = picks.findLastIndex((pick) => pick > 0)
         assert.deepStrictEqual(decoded.success.picks, picks.slice(0, last + 1))
         assert.strictEqual(decoded.success.preemptions, 2)
+        assert.strictEqual(decoded.success.timers, 5)
         assert.strictEqual(decoded.success.checksum, Interleaving.checksum(path))
       }
     }))

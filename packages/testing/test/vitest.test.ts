@@ -54,7 +54,7 @@ describe("it.interleavings", () => {
         assert.include(message("explores"), "explores: ")
         assert.include(message("explores"), "Error: lost update: x = 1")
         assert.include(message("explores"), "at least: f0 (f0.0 preempted) > f0.0")
-        assert.match(message("explores"), /it\.interleavings\("explores", program, \{ replay: "p1:\S+" \}\)/)
+        assert.match(message("explores"), /it\.interleavings\("explores", program, \{ replay: "p1t3:\S+" \}\)/)
 
         assert.strictEqual(status("replays a failure"), "failed")
         assert.include(message("replays a failure"), "lost update: x = 1\n  in: f0 (f0.0 preempted) > f0.0")

@@ -1,5 +1,5 @@
 /** Values and faults in words. */
-import * as Cause from "effect/Cause"
+import type * as Cause from "effect/Cause"
 import { inspect } from "node:util"
 import type { Fault } from "./machine.ts"
 

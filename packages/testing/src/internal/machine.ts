@@ -58,6 +58,8 @@ export interface Activity {
 
 export interface Settings {
   readonly preemptions: number
+  /** How often a timer may fire while something else could go on. */
+  readonly timers: number
   readonly steps: number
   /** Whether steps start with an empty footprint, because the program declares what it touches. */
   readonly declared: boolean
@@ -78,8 +80,9 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
   readonly conclusions: Array<Statement> = []
   readonly narrator: Narrator | undefined
   isExploring = true
-  /** Whether the preemption bound took a choice away. */
+  /** Whether the bounds on preemptions and on timers took a choice away. */
   bounded = false
+  timersBounded = false
   running: AnyFiber | undefined
 
   private readonly chooser: Chooser
@@ -89,6 +92,7 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
   private readonly counts: Array<number> = []
   private readonly picks: Array<number> = []
   private preemptionsLeft: number
+  private timersLeft: number
   private stepsLeft: number
   /** The number the next step gets. */
   seq = 0
@@ -117,6 +121,7 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
     this.activity = activity
     this.settings = settings
     this.preemptionsLeft = settings.preemptions
+    this.timersLeft = settings.timers
     this.stepsLeft = settings.steps
     this.narrator = narrator
     narrator?.attend(this)
@@ -249,22 +254,38 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
   private next(): Step | undefined {
     if (this.ended !== undefined) return undefined
     if (!this.isExploring) return this.pool.shift() ?? this.clock.timers.shift() ?? this.outside.shift()
-    let count = this.outside.length
-    if (!this.sharesTick) {
-      count += this.pool.length + (this.clock.timers.length > 0 ? 1 : 0)
-      if (this.displaced !== undefined && --count === 0) {
-        // Nobody took the preempted fiber's place.
-        this.ended = { _tag: "Redundant" }
-      }
-    }
+    const count = this.sharesTick ? this.outside.length : this.countWays()
     if (count === 0) return undefined
     const pick = count > 1 || this.chooser.everyStep ? this.decide("next", count) : 0
     if (this.ended !== undefined) return undefined
     const step = this.way(pick)
-    if (step.from === "fiber") this.pool.splice(pick, 1)
-    else if (step.from === "outside") this.outside.splice(this.outside.indexOf(step), 1)
-    else this.clock.timers.shift()
-    return step
+    switch (step.from) {
+      case "fiber":
+        this.pool.splice(pick, 1)
+        return step
+      case "outside":
+        this.outside.splice(this.outside.indexOf(step), 1)
+        return step
+      case "time":
+        this.clock.timers.shift()
+        if (count > 1) this.timersLeft--
+        return step
+    }
+  }
+
+  private countWays(): number {
+    let others = this.pool.length + this.outside.length
+    if (this.displaced !== undefined) others--
+    if (others > 0 && this.timersLeft === 0 && this.clock.timers.length > 0) this.timersBounded = true
+    const count = others + (this.isTimerEnabled(others) ? 1 : 0)
+    // Nobody took the preempted fiber's place.
+    if (count === 0 && this.displaced !== undefined) this.ended = { _tag: "Redundant" }
+    return count
+  }
+
+  /** When its bound is reached, time stands still as long as anything else can go on. */
+  private isTimerEnabled(others: number): boolean {
+    return this.clock.timers.length > 0 && (this.timersLeft > 0 || others === 0)
   }
 
   /** Which of the values the outside world gives. */
@@ -340,7 +361,7 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
   /** Whether anything could come in between: another step, promise reactions, or the rest of this step. */
   private mayGiveWay(fiber: AnyFiber): boolean {
     if (!this.isExploring || this.ended !== undefined) return false
-    if (this.pool.length > 0 || this.outside.length > 0 || this.clock.timers.length > 0) return true
+    if (this.pool.length > 0 || this.outside.length > 0 || this.isTimerEnabled(1)) return true
     // Only of a step that does nothing but start the program or resume this fiber is it known that nothing follows.
     const follows = this.current !== undefined && this.current.resumes !== fiber
     return this.activity.moved || fiber !== this.slice || follows

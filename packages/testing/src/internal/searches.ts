@@ -12,8 +12,8 @@ export interface Plans {
   readonly next: () => Plan | undefined
   /** Takes note of how a run ended, and says whether it is a new one. */
   readonly isNew: (machine: Machine, verdict: Verdict) => boolean
-  /** Whether the bound on preemptions took a choice away. */
-  readonly bounded: () => boolean
+  /** Which bounds took a choice away. */
+  readonly reached: () => ReadonlyArray<"preemptions" | "timers">
 }
 
 export const plansOf = (strategy: Strategy, settings: Omit<Settings, "declared">): Plans => {
@@ -42,6 +42,7 @@ export const plansOf = (strategy: Strategy, settings: Omit<Settings, "declared">
 const deepening = (reducing: boolean, settings: Settings): Plans => {
   let preemptions = 0
   let bounded = false
+  let timersBounded = false
   let chooser = new DepthFirst(reducing)
   const next = (): Plan | undefined => {
     if (chooser.advance()) return { chooser, settings: { ...settings, preemptions } }
@@ -55,9 +56,10 @@ const deepening = (reducing: boolean, settings: Settings): Plans => {
     next,
     isNew: (machine, verdict) => {
       bounded ||= machine.bounded
+      timersBounded ||= machine.timersBounded
       return machine.preemptions === preemptions || verdict._tag === "Diverged"
     },
-    bounded: () => bounded
+    reached: () => [...bounded ? ["preemptions" as const] : [], ...timersBounded ? ["timers" as const] : []]
   }
 }
 
@@ -66,7 +68,7 @@ const sampled = (runs: number, settings: Settings, make: (run: number) => Choose
   return {
     next: () => run < runs ? { chooser: make(run++), settings } : undefined,
     isNew: () => true,
-    bounded: () => true
+    reached: () => []
   }
 }
 

@@ -8,6 +8,7 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
 import * as Random from "effect/Random"
 import * as Scheduler from "effect/Scheduler"
 import type * as Scope from "effect/Scope"
@@ -31,6 +32,8 @@ export interface Plan {
   readonly chooser: Chooser
   readonly settings: Settings
   readonly narrator?: Narrator | undefined
+  /** Whether the program's log is written. A thousand runs would write it a thousand times. */
+  readonly logs?: boolean | undefined
 }
 
 /** Says which runs are to be done, and is told how each ended. */
@@ -130,6 +133,7 @@ export class Session implements Watcher {
       }),
       Context.add(Edge, new LiveEdge(machine))
     )
+    if (plan.logs !== true) context = Context.add(context, Logger.CurrentLoggers, new Set())
     if (plan.narrator !== undefined) {
       const outer = Context.getOrUndefined(this.subject.context, Tracer.Tracer)
       context = Context.add(context, Tracer.Tracer, plan.narrator.tracer(outer))
