@@ -5,11 +5,12 @@
  * is written for any Node that knows ES modules.
  */
 const required = [22, 19]
-const [major, minor] = process.versions.node.split(".").map(Number)
+const found = process.versions.node
+const [major, minor] = found.split(".").map(Number)
 
 if (major < required[0] || (major === required[0] && minor < required[1])) {
   console.error(
-    `Quiesce needs Node ${required.join(".")} or newer and this is ${process.versions.node}: run "npm ci" with install ` +
+    `Quiesce needs Node ${required.join(".")} or newer and this is ${found}: run "npm ci" with install ` +
       `scripts allowed for the package "node" (it brings Node 24), or put a newer Node first on PATH.`
   )
   process.exit(1)

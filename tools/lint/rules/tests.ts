@@ -39,7 +39,8 @@ export const noLiveSleep = make("No test on real time sleeps", (context: Context
         context.report({
           node,
           message:
-            "Effect.sleep inside it.live sleeps for real: wait for the event itself, or use it.effect and TestClock."
+            "Effect.sleep inside it.live sleeps for real: wait for the event itself, or use it.effect and TestClock. Where a " +
+            "test must see that nothing happens any more, disable the rule on that line and say why the time is enough."
         })
       }
     },
