@@ -127,7 +127,7 @@ export const make = <
   }
 ): Tool<
   Name,
-  { readonly parameters: P; readonly success: S; readonly failure: F },
+  { readonly parameters: P; readonly success: S; readonly failure: NoInfer<F> },
   R | SchemaServices<P> | SchemaServices<S> | SchemaServices<F>
 > => define(name, options, { _tag: "Effect", execute: options.execute })
 
@@ -148,7 +148,7 @@ export const fromPromise = <
   }
 ): Tool<
   Name,
-  { readonly parameters: P; readonly success: S; readonly failure: F },
+  { readonly parameters: P; readonly success: S; readonly failure: NoInfer<F> },
   SchemaServices<P> | SchemaServices<S> | SchemaServices<F>
 > => define(name, options, { _tag: "Promise", execute: options.execute })
 
