@@ -6,6 +6,8 @@
  * instrument does not use what it measures.
  */
 import type { Key, Kind, Series, Unit } from "./Report.ts"
+import * as Report from "./Report.ts"
+import * as Statistics from "./Statistics.ts"
 
 /** A subject ready to be measured; `measure` gives the value of one round. */
 export interface Instrument {
@@ -30,34 +32,41 @@ export interface Plan {
 /** Enough rounds for a median of each order that a few disturbed rounds cannot move. */
 export const quick: Plan = { rounds: 40, warmUpMillis: 250 }
 
-/** For subjects whose one round takes a large part of a second. */
-export const heavy: Plan = { rounds: 8, warmUpMillis: 0 }
+/** A busy machine is measured up to this many times as long. */
+const patience = 4
+
+/** Whether the two orders give every ratio alike, to half of what is claimed: the other half is for other processes. */
+const isSettled = (series: ReadonlyArray<Series>, claim: number): boolean =>
+  series.every(({ against, rounds }) => {
+    if (against === undefined) return true
+    const ratios = Report.quotients(rounds, Report.roundsOf(series, against))
+    return Statistics.disagreement(Statistics.spread(Statistics.byOrder(ratios))) <= claim / 2
+  })
 
 /** Runs all `subjects` in every round and returns their values. */
-export const measure = async (subjects: ReadonlyArray<Subject>, plan: Plan): Promise<ReadonlyArray<Series>> => {
-  const running: Array<{ readonly instrument: Instrument; readonly rounds: Array<number> }> = []
-  for (const subject of subjects) running.push({ instrument: await subject.open(), rounds: [] })
-  const backwards = running.toReversed()
+export const measure = async (
+  subjects: ReadonlyArray<Subject>,
+  plan: Plan,
+  claim: number
+): Promise<ReadonlyArray<Series>> => {
+  const instruments: Array<Instrument> = []
+  for (const { open } of subjects) instruments.push(await open())
+  const series = subjects.map(({ open: _, ...subject }) => ({ ...subject, rounds: new Array<number>() }))
+  const forwards = instruments.map((instrument, index) => ({ instrument, rounds: series[index]!.rounds }))
+  const backwards = forwards.toReversed()
 
   const warmUntil = performance.now() + plan.warmUpMillis * subjects.length
   do {
-    for (const { instrument } of running) await instrument.measure()
+    for (const { measure } of instruments) await measure()
   } while (performance.now() < warmUntil)
 
-  for (let round = 0; round < plan.rounds; round++) {
-    for (const { instrument, rounds } of round % 2 === 0 ? running : backwards) rounds.push(await instrument.measure())
+  for (let round = 0; round < plan.rounds * patience; round++) {
+    if (round > 0 && round % plan.rounds === 0 && isSettled(series, claim)) break
+    for (const { instrument, rounds } of round % 2 === 0 ? forwards : backwards) rounds.push(await instrument.measure())
   }
 
-  for (const { instrument } of running) await instrument.close()
-  return subjects.map(({ against, at, kind, lacks, name, unit }, index) => ({
-    name,
-    at,
-    kind,
-    unit,
-    lacks,
-    against,
-    rounds: running[index]!.rounds
-  }))
+  for (const { close } of instruments) await close()
+  return series
 }
 
 /** A batch is long against the clock's resolution and short against a time slice, so that most batches get a core. */

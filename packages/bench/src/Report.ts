@@ -69,7 +69,11 @@ export interface Report {
 
 export const isKey = (a: Key, b: Key): boolean => a.name === b.name && a.at === b.at
 
-const quotients = (dividend: ReadonlyArray<number>, divisor: ReadonlyArray<number>) =>
+/** The rounds of one row, among what a process measured. */
+export const roundsOf = (series: ReadonlyArray<Series>, key: Key): ReadonlyArray<number> =>
+  series.find((other) => isKey(other, key))!.rounds
+
+export const quotients = (dividend: ReadonlyArray<number>, divisor: ReadonlyArray<number>) =>
   dividend.map((value, round) => value / divisor[round]!)
 
 /** Summarizes one row from the repeats of all child processes. */
@@ -77,10 +81,9 @@ const row = (processes: ReadonlyArray<ReadonlyArray<Series>>, key: Series, claim
   const { against, at, kind, lacks, name, unit } = key
   const repeatsOf = (rounds: (series: ReadonlyArray<Series>) => ReadonlyArray<number>) =>
     Statistics.spread(processes.flatMap((series) => Statistics.byOrder(rounds(series))))
-  const of = (series: ReadonlyArray<Series>, key: Key) => series.find((other) => isKey(other, key))!.rounds
-  const value = repeatsOf((series) => of(series, key))
+  const value = repeatsOf((series) => roundsOf(series, key))
   if (against === undefined) return { name, at, kind, unit, lacks, value }
-  const spread = repeatsOf((series) => quotients(of(series, key), of(series, against)))
+  const spread = repeatsOf((series) => quotients(roundsOf(series, key), roundsOf(series, against)))
   const _tag = Statistics.disagreement(spread) <= claim ? "Agreed" : "Refused"
   return { name, at, kind, unit, lacks, value, ratio: { _tag, against, spread } }
 }

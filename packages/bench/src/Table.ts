@@ -13,7 +13,7 @@ export interface Figures {
   readonly processes: number
   readonly plan: Plan
   readonly subjects: () => Promise<ReadonlyArray<Subject>>
-  /** Rows computed round by round from other rows. */
+  /** The rows to show, computed round by round from those that were measured. */
   readonly derive?: ((series: ReadonlyArray<Series>) => ReadonlyArray<Series>) | undefined
 }
 

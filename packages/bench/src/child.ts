@@ -9,8 +9,8 @@ const table = await load(name!)
 
 const measured = async () => {
   if (table._tag === "Observations") return await table.observe()
-  const series = await Measure.measure(await table.subjects(), table.plan)
-  return table.derive === undefined ? series : [...series, ...table.derive(series)]
+  const series = await Measure.measure(await table.subjects(), table.plan, table.claim)
+  return table.derive === undefined ? series : table.derive(series)
 }
 
 process.send!(await measured())

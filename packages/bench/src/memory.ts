@@ -1,4 +1,5 @@
 /** Reading the heap, exactly: the bench runs with `--expose-gc`. */
+import type { Gate } from "./floors/bodies.ts"
 import type { Instrument } from "./Measure.ts"
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
@@ -13,22 +14,27 @@ export const reachable = async (): Promise<number> => {
   return process.memoryUsage().heapUsed
 }
 
-/** What is held for each of `n` pending calls; `start` makes one, `release` lets all of them end. */
-export const perPending = (
+/**
+ * What is held for each of `n` calls that wait in their bodies; `start` makes one, `end` waits for one, `gate` holds and
+ * releases them.
+ */
+export const perPending = <A>(
   n: number,
-  { close, release, start }: {
-    readonly start: () => Promise<unknown>
-    readonly release: () => void
+  { close, end, gate, start }: {
+    readonly start: () => A
+    readonly end: (call: A) => Promise<unknown>
+    readonly gate: Gate
     readonly close: () => Promise<void>
   }
 ): Instrument => ({
   measure: async () => {
-    const pending = new Array<Promise<unknown>>(n)
+    const pending = new Array<A>(n)
     const before = await reachable()
     for (let i = 0; i < n; i++) pending[i] = start()
+    while (gate.waiting() < n) await turn()
     const bytes = (await reachable()) - before
-    release()
-    await Promise.all(pending)
+    gate.open()
+    await Promise.all(pending.map(end))
     return bytes / n
   },
   close

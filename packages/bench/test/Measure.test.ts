@@ -19,13 +19,36 @@ const subject = (name: string, log: Array<string>): Measure.Subject => ({
 describe("Measure", () => {
   it("interleaves subjects, forwards and backwards in turn, and drops the warm-up", async () => {
     const log: Array<string> = []
-    const series = await Measure.measure([subject("a", log), subject("b", log)], { rounds: 2, warmUpMillis: 0 })
+    const series = await Measure.measure([subject("a", log), subject("b", log)], { rounds: 2, warmUpMillis: 0 }, 0.1)
     assert.deepStrictEqual(
       log.join(", "),
       "measure a, measure b, measure a, measure b, measure b, measure a, close a, close b"
     )
     // Each value is the length of the log then.
     assert.deepStrictEqual(series.map(({ rounds }) => rounds), [[3, 6], [4, 5]])
+  })
+
+  it("goes on while the two orders disagree, and not for ever", async () => {
+    const rounds = async (values: ReadonlyArray<number>) => {
+      let measured = 0
+      const [series] = await Measure.measure(
+        [
+          {
+            ...subject("a", []),
+            against: { name: "floor" },
+            open: async () => ({ measure: async () => values[measured++] ?? 100, close: async () => {} })
+          },
+          { ...subject("floor", []), open: async () => ({ measure: async () => 100, close: async () => {} }) }
+        ],
+        { rounds: 4, warmUpMillis: 0 },
+        0.1
+      )
+      return series!.rounds.length
+    }
+    // The first value is the warm-up's.
+    assert.strictEqual(await rounds([0, 100, 104, 100, 104]), 4)
+    assert.strictEqual(await rounds([0, 100, 120, 100, 100]), 8)
+    assert.strictEqual(await rounds(Array.from({ length: 100 }, (_, index) => index % 2 === 0 ? 120 : 100)), 16)
   })
 
   it("runs one call after the other, or all of a row at once", async () => {

@@ -4,6 +4,7 @@ import { reference } from "../floors/reference.ts"
 import type { Body, Host } from "../Host.ts"
 import { parameters } from "../Host.ts"
 import type { Subject } from "../Measure.ts"
+import * as Ours from "../ours.ts"
 import type { Kind } from "../Report.ts"
 import type { Figures } from "../Table.ts"
 
@@ -43,5 +44,8 @@ export const table: Figures = {
   claim: 0.2,
   processes: 2,
   plan: { rounds: 6, warmUpMillis: 0 },
-  subjects: async () => [abort("floor", reference, listening)]
+  subjects: async () => [
+    abort("floor", reference, listening),
+    abort("ours", Ours.host(Ours.full), listening)
+  ]
 }

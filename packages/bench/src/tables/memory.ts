@@ -1,16 +1,20 @@
 /** What a pending call holds. */
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { gate } from "../floors/bodies.ts"
+import * as Effects from "../floors/effects.ts"
 import { bare, fused, fusedTimeout, listener } from "../floors/promises.ts"
 import { reference } from "../floors/reference.ts"
-import type { Host } from "../Host.ts"
+import type { FiberHost, Host } from "../Host.ts"
 import { parameters } from "../Host.ts"
 import type { Subject } from "../Measure.ts"
 import * as Memory from "../memory.ts"
+import * as Ours from "../ours.ts"
 import { peers } from "../peers/all.ts"
 import type { Kind, Series } from "../Report.ts"
 import type { Figures } from "../Table.ts"
 
-const pending = 5000
+const pending = 2000
 
 const held = (kind: Kind, host: Host): Subject => ({
   name: host.name,
@@ -18,10 +22,32 @@ const held = (kind: Kind, host: Host): Subject => ({
   unit: "bytes",
   lacks: host.lacks,
   open: async () => {
-    const { body, open } = gate()
-    const { call, close } = await host.open(body)
+    const held = gate()
+    const { call, close } = await host.open(held.body)
     const { signal } = new AbortController()
-    return Memory.perPending(pending, { start: () => call(parameters, signal), release: open, close })
+    return Memory.perPending(pending, {
+      start: () => call(parameters, signal),
+      end: (result) => result,
+      gate: held,
+      close
+    })
+  }
+})
+
+const heldFromFiber = (kind: Kind, host: FiberHost): Subject => ({
+  name: `${host.name}, in a fiber`,
+  kind,
+  unit: "bytes",
+  lacks: host.lacks,
+  open: async () => {
+    const held = gate()
+    const { call, close } = await host.open(held.body)
+    return Memory.perPending(pending, {
+      start: () => Effect.runFork(call(parameters)),
+      end: (fiber) => Effect.runPromise(Fiber.await(fiber)),
+      gate: held,
+      close
+    })
   }
 })
 
@@ -41,10 +67,15 @@ export const table: Figures = {
     "beyond a bare await of the same body.",
   claim: 0.1,
   processes: 1,
-  plan: { rounds: 4, warmUpMillis: 0 },
+  plan: { rounds: 2, warmUpMillis: 0 },
   subjects: async () => [
     held("floor", bare),
     ...[listener, reference, fused, fusedTimeout].map((host) => held("floor", host)),
+    heldFromFiber("floor", Effects.reference),
+    ...[Ours.call, Ours.full].flatMap((variant) => [
+      held("ours", Ours.host(variant)),
+      heldFromFiber("ours", Ours.fiberHost(variant))
+    ]),
     ...peers.map((host) => held("peer", host))
   ],
   derive: beyondBody

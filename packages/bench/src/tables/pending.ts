@@ -7,11 +7,14 @@ import type { Host } from "../Host.ts"
 import { parameters, trivialBody } from "../Host.ts"
 import type { Subject } from "../Measure.ts"
 import * as Measure from "../Measure.ts"
+import * as Ours from "../ours.ts"
 import { peers } from "../peers/all.ts"
 import type { Kind } from "../Report.ts"
 import type { Figures } from "../Table.ts"
 
-const points = [0, 1, 10, 100, 1000, 10_000]
+const points = [0, 1, 10, 100, 1000]
+/** Further than this a native listener takes minutes to get to. */
+const furthest = 10_000
 const hubName = "add + remove, hub"
 
 interface Registration {
@@ -41,7 +44,7 @@ const hub: Registration = {
 }
 
 const registration = ({ add, lacks, name }: Registration): ReadonlyArray<Subject> =>
-  points.map((at) => ({
+  [...points, furthest].map((at) => ({
     name,
     at,
     kind: "floor",
@@ -64,8 +67,8 @@ const registration = ({ add, lacks, name }: Registration): ReadonlyArray<Subject
   }))
 
 /** A whole call, while `at` others wait in their bodies on the same signal. */
-const call = (kind: Kind, host: Host): ReadonlyArray<Subject> =>
-  points.map((at) => ({
+const call = (kind: Kind, host: Host, ...further: ReadonlyArray<number>): ReadonlyArray<Subject> =>
+  [...points, ...further].map((at) => ({
     name: `a call, ${host.name}`,
     at,
     kind,
@@ -74,19 +77,19 @@ const call = (kind: Kind, host: Host): ReadonlyArray<Subject> =>
     against: { name: `a call, ${reference.name}`, at },
     open: async () => {
       const waiting = gate()
-      const filled = await host.open((...call) => full ? trivialBody(...call) : waiting.body(...call))
+      let filled = false
+      const { call, close } = await host.open((...of) => filled ? trivialBody(...of) : waiting.body(...of))
       const { signal } = new AbortController()
-      let full = false
-      const held = Array.from({ length: at }, () => filled.call(parameters, signal))
+      const held = Array.from({ length: at }, () => call(parameters, signal))
       while (waiting.waiting() < at) await new Promise<void>((resolve) => setImmediate(resolve))
-      full = true
+      filled = true
       return Measure.perOperation({
-        run: Measure.sequentially(() => filled.call(parameters, signal)),
+        run: Measure.sequentially(() => call(parameters, signal)),
         width: 1,
         close: async () => {
           waiting.open()
           await Promise.all(held)
-          await filled.close()
+          await close()
         }
       })
     }
@@ -99,12 +102,13 @@ export const table: Figures = {
   axis: "pending calls",
   claim: 0.25,
   processes: 2,
-  plan: { rounds: 16, warmUpMillis: 60 },
+  plan: { rounds: 12, warmUpMillis: 40 },
   subjects: async () => [
     ...registration(hub),
     ...registration(native),
-    ...call("floor", listener),
-    ...call("floor", reference),
+    ...call("ours", Ours.host(Ours.full), furthest),
+    ...call("floor", listener, furthest),
+    ...call("floor", reference, furthest),
     ...peers.flatMap((host) => call("peer", host))
   ]
 }

@@ -2,7 +2,10 @@
 import { listener } from "../floors/promises.ts"
 import { reference } from "../floors/reference.ts"
 import type { Host } from "../Host.ts"
+import { parameters, trivialBody } from "../Host.ts"
 import type { Subject } from "../Measure.ts"
+import * as names from "../names.ts"
+import * as Ours from "../ours.ts"
 import type { Kind } from "../Report.ts"
 import * as Subjects from "../Subjects.ts"
 import type { Figures } from "../Table.ts"
@@ -12,6 +15,36 @@ export const base = 1000
 
 const curve = (kind: Kind, host: Host, points: ReadonlyArray<number>): ReadonlyArray<Subject> =>
   points.map((at) => Subjects.calls(host, { kind, at, against: { name: host.name, at: base } }, at))
+
+/** Counts the listeners on a signal while `width` calls are made at once, and keeps the greatest count. */
+const mostListeners = (host: Host, width: number): Subject => ({
+  name: names.mostListeners,
+  at: width,
+  kind: "ours",
+  unit: "listeners",
+  lacks: "",
+  open: async () => {
+    const { call, close } = await host.open(trivialBody)
+    return {
+      measure: async () => {
+        const { signal } = new AbortController()
+        let now = 0
+        let most = 0
+        signal.addEventListener = (...listener: Parameters<AbortSignal["addEventListener"]>) => {
+          most = Math.max(most, ++now)
+          AbortSignal.prototype.addEventListener.apply(signal, listener)
+        }
+        signal.removeEventListener = (...listener: Parameters<AbortSignal["removeEventListener"]>) => {
+          now--
+          AbortSignal.prototype.removeEventListener.apply(signal, listener)
+        }
+        await Promise.all(Array.from({ length: width }, () => call(parameters, signal)))
+        return most
+      },
+      close
+    }
+  }
+})
 
 export const table: Figures = {
   _tag: "Figures",
@@ -23,6 +56,8 @@ export const table: Figures = {
   processes: 2,
   plan: { rounds: 6, warmUpMillis: 200 },
   subjects: async () => [
+    ...curve("ours", Ours.host(Ours.full), [100, base, 10_000, 100_000]),
+    mostListeners(Ours.host(Ours.full), 100_000),
     ...curve("floor", listener, [100, base, 10_000]),
     ...curve("floor", reference, [100, base, 10_000, 100_000])
   ]

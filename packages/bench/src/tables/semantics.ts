@@ -2,8 +2,10 @@
 import { getEventListeners } from "node:events"
 import { floors } from "../floors/all.ts"
 import { gate } from "../floors/bodies.ts"
+import { naive } from "../floors/promises.ts"
 import type { Host } from "../Host.ts"
 import { parameters, trivialBody } from "../Host.ts"
+import * as Ours from "../ours.ts"
 import { peers } from "../peers/all.ts"
 import type { Facts, Kind } from "../Report.ts"
 import type { Observations } from "../Table.ts"
@@ -71,7 +73,8 @@ export const table: Observations = {
   columns: ["after an abort", "late success", "listeners after 200 calls", "listeners at 1,000 calls"],
   observe: async () => {
     const rows: Array<Facts["rows"][number]> = []
-    for (const host of floors) rows.push(await observe("floor", host))
+    rows.push(await observe("ours", Ours.host(Ours.full)))
+    for (const host of [...floors, naive]) rows.push(await observe("floor", host))
     for (const host of peers) rows.push(await observe("peer", host))
     return rows
   }

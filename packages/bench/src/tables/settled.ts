@@ -5,6 +5,7 @@ import type { Host } from "../Host.ts"
 import { parameters, trivialBody } from "../Host.ts"
 import type { Subject } from "../Measure.ts"
 import * as Memory from "../memory.ts"
+import * as Ours from "../ours.ts"
 import { peers } from "../peers/all.ts"
 import type { Kind } from "../Report.ts"
 import type { Figures } from "../Table.ts"
@@ -45,6 +46,7 @@ export const table: Figures = {
   plan: { rounds: 1, warmUpMillis: 0 },
   subjects: async () => [
     ...[bare, listener, reference, fused].map((host) => left("floor", host, 1_000_000)),
+    left("ours", Ours.host(Ours.full), 1_000_000),
     ...peers.map((host) => left("peer", host, 20_000))
   ]
 }

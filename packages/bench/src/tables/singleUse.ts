@@ -2,6 +2,7 @@
 import { listener } from "../floors/promises.ts"
 import { reference } from "../floors/reference.ts"
 import * as Measure from "../Measure.ts"
+import * as Ours from "../ours.ts"
 import * as Subjects from "../Subjects.ts"
 import type { Figures } from "../Table.ts"
 
@@ -15,5 +16,10 @@ export const table: Figures = {
   claim: 0.1,
   processes: 3,
   plan: Measure.quick,
-  subjects: async () => [listener, reference].map((host) => Subjects.callsOnFreshSignals(host, floor))
+  subjects: async () => [
+    ...[listener, reference].map((host) => Subjects.callsOnFreshSignals(host, floor)),
+    ...[Ours.call, Ours.full].map((variant) =>
+      Subjects.callsOnFreshSignals(Ours.host(variant), { kind: "ours", against: floor.against })
+    )
+  ]
 }
