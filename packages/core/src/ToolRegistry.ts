@@ -114,8 +114,10 @@ export const layer = <const Tools extends ReadonlyArray<Tool.Any>>(
   Layer.effect(
     ToolRegistry,
     Effect.gen(function*() {
-      const registry = yield* Effect.acquireRelease(make, (registry) => registry.shutdown)
+      const registry = yield* make
       yield* registry.register(...tools)
+      // Added last and so run first: calls are refused from then on, not unknown tools.
+      yield* Effect.addFinalizer(() => registry.shutdown)
       return registry
     })
   )
