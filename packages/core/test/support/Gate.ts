@@ -39,7 +39,8 @@ export const make = <A = void>(): Gate<A> => {
       return Effect.runPromise(Deferred.await(opened))
     },
     counts,
-    reached: Deferred.await(reached),
+    // In a turn of its own, not inside the step that came here.
+    reached: Effect.andThen(Deferred.await(reached), Effect.yieldNow),
     open: (value) => Effect.sync(() => void Deferred.doneUnsafe(opened, Effect.succeed(value))),
     fail: (error) => Effect.sync(() => void Deferred.doneUnsafe(opened, Effect.fail(error) as Effect.Effect<never>))
   }

@@ -36,6 +36,8 @@ export interface Made {
 export interface Host {
   /** Makes a call. It has run up to its first wait when this returns. Default: no arguments, a fresh `callId`. */
   readonly call: (name: string, input?: Partial<ToolCall.Input>) => Effect.Effect<Made>
+  /** Cancels the call that was made last: also from inside it, before `call` has returned. */
+  readonly cancelLatest: () => void
   readonly inFlight: Effect.Effect<ReadonlyArray<ToolRegistry.InFlight>>
   readonly whenIdle: Effect.Effect<void>
   readonly close: Effect.Effect<void>
@@ -74,10 +76,11 @@ export const registry = (parts: Parts): Effect.Effect<ToolRegistry.Shape, never,
     (context) => Context.get(context, ToolRegistry.ToolRegistry)
   ).pipe(Effect.orDie)
 
-/** How one face makes a call: `over` says how it ended for whoever made it. */
-interface Begun {
-  readonly cancel: Effect.Effect<void>
-  readonly over: Fiber.Fiber<ToolResult.ToolResult>
+/** A call that one face is about to make. */
+interface Begin {
+  readonly cancel: () => void
+  /** Makes it; the fiber ends as it does for whoever made the call. */
+  readonly run: Effect.Effect<Fiber.Fiber<ToolResult.ToolResult>>
 }
 
 class Records {
@@ -87,20 +90,22 @@ class Records {
   readonly record = (result: ToolResult.ToolResult): void => void this.#published.push(result)
 
   host(
-    rest: Omit<Host, "call" | "published">,
-    begin: (input: ToolCall.Input) => Effect.Effect<Begun>
+    rest: Omit<Host, "call" | "cancelLatest" | "published">,
+    begin: (input: ToolCall.Input) => Begin
   ): Host {
+    let latest: Begin | undefined
     const call: Host["call"] = (name, partial) =>
       Effect.suspend(() => {
         const input: ToolCall.Input = { callId: `call-${++this.#lastId}`, name, arguments: {}, ...partial }
-        return Effect.map(begin(input), ({ cancel, over }): Made => ({
+        const { cancel, run } = latest = begin(input)
+        return Effect.map(run, (fiber): Made => ({
           callId: input.callId,
-          cancel,
-          isOver: () => over.pollUnsafe() !== undefined,
-          result: Effect.map(Fiber.await(over), (exit) => this.#only(input.callId, exit))
+          cancel: Effect.sync(cancel),
+          isOver: () => fiber.pollUnsafe() !== undefined,
+          result: Effect.map(Fiber.await(fiber), (exit) => this.#only(input.callId, exit))
         }))
       })
-    return { ...rest, call, published: this.#published }
+    return { ...rest, call, cancelLatest: () => latest?.cancel(), published: this.#published }
   }
 
   #only(callId: string, exit: Exit.Exit<ToolResult.ToolResult>): ToolResult.ToolResult {
@@ -115,7 +120,7 @@ class Records {
 const registryFace = (
   name: string,
   reason: CancelReason.CancelReason["_tag"],
-  begin: (registry: ToolRegistry.Shape, input: ToolCall.Input) => Effect.Effect<Begun>
+  begin: (registry: ToolRegistry.Shape, input: ToolCall.Input) => Begin
 ): Face<Parts> => ({
   name,
   reason,
@@ -134,35 +139,36 @@ const registryFace = (
 const fork = <A>(effect: Effect.Effect<A>): Effect.Effect<Fiber.Fiber<A>> =>
   Effect.forkDetach(effect, { startImmediately: true })
 
-export const execute: Face<Parts> = registryFace(
-  "execute",
-  "Interrupt",
-  (registry, input) =>
-    Effect.map(fork(registry.execute(input)), (over) => ({
-      over,
-      cancel: Effect.sync(() => over.interruptUnsafe())
+export const execute: Face<Parts> = registryFace("execute", "Interrupt", (registry, input) => {
+  let fiber: Fiber.Fiber<unknown, unknown> | undefined
+  return {
+    cancel: () => fiber?.interruptUnsafe(),
+    run: fork(Effect.withFiber((own) => {
+      fiber = own
+      return registry.execute(input)
     }))
-)
+  }
+})
 
-export const start: Face<Parts> = registryFace("start", "Caller", (registry, input) =>
-  Effect.gen(function*() {
-    const call = yield* registry.start(input)
-    return { over: yield* fork(call.result), cancel: call.cancel() }
-  }))
-
-const awaiting = (promise: Promise<ToolResult.ToolResult>): Effect.Effect<ToolResult.ToolResult> =>
-  Effect.callback((resume) => {
-    promise.then((result) => resume(Effect.succeed(result)), (thrown) => resume(Effect.die(thrown)))
-  })
+export const start: Face<Parts> = registryFace("start", "Caller", (registry, input) => ({
+  cancel: () => void Effect.runSync(registry.cancel(input.callId)),
+  run: Effect.flatMap(registry.start(input), (call) => fork(call.result))
+}))
 
 const bySignal = (
   execute: (input: ToolCall.Input & { readonly signal: AbortSignal }) => Promise<ToolResult.ToolResult>,
   input: ToolCall.Input
-): Effect.Effect<Begun> =>
-  Effect.suspend(() => {
-    const controller = new AbortController()
-    const promise = execute({ ...input, signal: controller.signal })
-    return Effect.map(fork(awaiting(promise)), (over) => ({ over, cancel: Effect.sync(() => controller.abort()) }))
+): Begin => {
+  const controller = new AbortController()
+  return {
+    cancel: () => controller.abort(),
+    run: Effect.suspend(() => fork(awaiting(execute({ ...input, signal: controller.signal }))))
+  }
+}
+
+const awaiting = (promise: Promise<ToolResult.ToolResult>): Effect.Effect<ToolResult.ToolResult> =>
+  Effect.callback((resume) => {
+    promise.then((result) => resume(Effect.succeed(result)), (thrown) => resume(Effect.die(thrown)))
   })
 
 export const executePromise: Face<Parts> = registryFace(
