@@ -259,14 +259,6 @@ const process: ReadonlyArray<Mutant> = [
     test: { file: `${test}/Process.storm.test.ts`, title: "three hundred times at once" }
   },
   {
-    name: "an exit is not noted as what came first",
-    clause: "NODE-05",
-    file: `${src}/internal/supervisor.ts`,
-    find: "onExit: () => come(\"Ended\")",
-    replace: "onExit: () => setTimeout(() => come(\"Ended\"), 50)",
-    test: { file: `${test}/Process.cancel.test.ts`, title: "after it had ended by itself stays what it was" }
-  },
-  {
     name: "exit code 0 after a stop is a success",
     clause: "NODE-05",
     file: `${src}/internal/supervisor.ts`,
@@ -292,4 +284,50 @@ const process: ReadonlyArray<Mutant> = [
   }
 ]
 
-export const node: ReadonlyArray<Mutant> = [...process]
+const files: ReadonlyArray<Mutant> = [
+  {
+    name: "a file is written in place",
+    clause: "NODE-09",
+    file: `${src}/Files.ts`,
+    find: "const temporary = Path.join(directory.prefix, `.quiesce-${Crypto.randomUUID()}`)",
+    replace: "const temporary = target\n      yield* Effect.ignore(Fs.remove(target))",
+    test: { file: `${test}/Files.test.ts`, title: "that is cancelled before the rename leaves the old file whole" }
+  },
+  {
+    name: "the temporary file stays",
+    clause: "NODE-09",
+    file: `${src}/Files.ts`,
+    find: "Effect.andThen(Effect.ignore(Fs.close(fd)), Effect.ignore(Fs.remove(path)))",
+    replace: "Effect.ignore(Fs.close(fd))",
+    test: { file: `${test}/Files.test.ts`, title: "that is cancelled before the rename leaves the old file whole" }
+  },
+  {
+    name: "the temporary file stays open",
+    clause: "NODE-09",
+    file: `${src}/Files.ts`,
+    find: "Effect.andThen(Effect.ignore(Fs.close(fd)), Effect.ignore(Fs.remove(path)))",
+    replace: "Effect.ignore(Fs.remove(path))",
+    test: { file: `${test}/Files.test.ts`, title: "that is cancelled before the rename leaves the old file whole" }
+  }
+]
+
+const http: ReadonlyArray<Mutant> = [
+  {
+    name: "a request that is given up keeps its socket",
+    clause: "NODE-08",
+    file: `${src}/internal/exchange.ts`,
+    find: "    request.destroy()\n",
+    replace: "    resume(Effect.void)\n",
+    test: { file: `${test}/Http.test.ts`, title: "before the headers has closed its socket" }
+  },
+  {
+    name: "a wait between two attempts cannot be interrupted",
+    clause: "NODE-08",
+    file: `${src}/Http.ts`,
+    find: "yield* Effect.sleep(wait)",
+    replace: "yield* Effect.uninterruptible(Effect.sleep(wait))",
+    test: { file: `${test}/Http.test.ts`, title: "in a wait between two attempts does not attempt again" }
+  }
+]
+
+export const node: ReadonlyArray<Mutant> = [...process, ...files, ...http]

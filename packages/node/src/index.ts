@@ -1,6 +1,8 @@
 export * as Command from "./Command.ts"
 export * as FileFailed from "./FileFailed.ts"
 export * as Files from "./Files.ts"
+export * as Http from "./Http.ts"
+export * as HttpFailed from "./HttpFailed.ts"
 export * as Outcome from "./Outcome.ts"
 export * as Output from "./Output.ts"
 export * as Process from "./Process.ts"

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { assertEquals } from "@effect/vitest/utils"
+import { FileFailed, Files } from "@quiesce/node"
 import { Deferred, Effect, Exit, Fiber, Stream } from "effect"
 import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { FileFailed, Files } from "@quiesce/node"
 import { cites } from "../../../tests/conformance/cites.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -25,80 +25,99 @@ const world = Effect.gen(function*() {
 })
 
 const reasonOf = <A, R>(effect: Effect.Effect<A, FileFailed.FileFailed, R>) =>
-  Effect.map(Effect.exit(effect), (exit) =>
-    Exit.isSuccess(exit) ? "succeeded" : Exit.findErrorOption(exit).pipe((error) => error._tag === "Some" ? error.value.reason : "died"))
+  Effect.map(
+    Effect.exit(effect),
+    (exit) =>
+      Exit.isSuccess(exit)
+        ? "succeeded"
+        : Exit.findErrorOption(exit).pipe((error) => error._tag === "Some" ? error.value.reason : "died")
+  )
 
 const openFiles = () => Fs.readdirSync("/proc/self/fd").length
 
 describe("a write", () => {
-  it.live(cites("replaces the whole file, keeps its mode and leaves nothing beside it", "NODE-09"), () =>
-    Effect.gen(function*() {
-      const { files, names, root } = yield* world
-      Fs.writeFileSync(join(root, "a"), "something much longer than what follows")
-      Fs.chmodSync(join(root, "a"), 0o640)
-      yield* files.write("a", "new")
-      assert.strictEqual(Fs.readFileSync(join(root, "a"), "utf8"), "new")
-      assert.strictEqual(Fs.statSync(join(root, "a")).mode & 0o777, 0o640)
-      yield* files.write("b", bytes("bytes"))
-      yield* files.write("c", Stream.make(bytes("a "), bytes("stream")))
-      assert.strictEqual(Fs.readFileSync(join(root, "c"), "utf8"), "a stream")
-      assert.deepStrictEqual(names(), ["a", "b", "c"])
-    }))
+  it.live(
+    cites("replaces the whole file, keeps its mode and leaves nothing beside it", "NODE-09"),
+    () =>
+      Effect.gen(function*() {
+        const { files, names, root } = yield* world
+        Fs.writeFileSync(join(root, "a"), "something much longer than what follows")
+        Fs.chmodSync(join(root, "a"), 0o640)
+        yield* files.write("a", "new")
+        assert.strictEqual(Fs.readFileSync(join(root, "a"), "utf8"), "new")
+        assert.strictEqual(Fs.statSync(join(root, "a")).mode & 0o777, 0o640)
+        yield* files.write("b", bytes("bytes"))
+        yield* files.write("c", Stream.make(bytes("a "), bytes("stream")))
+        assert.strictEqual(Fs.readFileSync(join(root, "c"), "utf8"), "a stream")
+        assert.deepStrictEqual(names(), ["a", "b", "c"])
+      })
+  )
 
-  it.live(cites("that is cancelled before the rename leaves the old file whole and nothing beside it", "NODE-09"), () =>
-    Effect.gen(function*() {
-      const { files, names, root } = yield* world
-      Fs.writeFileSync(join(root, "a"), "old")
-      const before = openFiles()
-      const half = yield* Deferred.make<void>()
-      const content = Stream.concat(
-        Stream.make(bytes("half")),
-        Stream.fromEffect(Effect.andThen(Deferred.succeed(half, undefined), Effect.never))
-      )
-      const fiber = yield* Effect.forkChild(files.write("a", content))
-      yield* Deferred.await(half)
-      assert.strictEqual(names().length, 2)
-      yield* Fiber.interrupt(fiber)
-      assert.strictEqual(Fs.readFileSync(join(root, "a"), "utf8"), "old")
-      assert.deepStrictEqual(names(), ["a"])
-      assert.strictEqual(openFiles(), before)
-    }))
-
-  it.live(cites("whose content fails leaves the old file whole and nothing beside it", "NODE-09"), () =>
-    Effect.gen(function*() {
-      const { files, names, root } = yield* world
-      Fs.writeFileSync(join(root, "a"), "old")
-      const content = Stream.concat(Stream.make(bytes("half")), Stream.fail("broken" as const))
-      assert.strictEqual(yield* Effect.flip(files.write("a", content)), "broken")
-      assert.strictEqual(Fs.readFileSync(join(root, "a"), "utf8"), "old")
-      assert.deepStrictEqual(names(), ["a"])
-    }))
-
-  it.live(cites("at any instant of which it is cancelled leaves the old file or the new one, whole", "NODE-09"), () =>
-    Effect.gen(function*() {
-      const { files, names, root } = yield* world
-      const contents = ["x".repeat(300_000), "y".repeat(300_000)]
-      yield* files.write("a", contents[0]!)
-      const seen = new Set<string>()
-      for (let round = 0; round < 60; round++) {
-        const content = contents[round % 2]!
-        const fiber = yield* Effect.forkChild(files.write("a", content), { startImmediately: true })
-        // Some way into the write, which way differs with the speed of the disk: 0 to 6 turns of the event loop.
-        for (let turn = 0; turn < round % 7; turn++) yield* Effect.yieldNow
+  it.live(
+    cites("that is cancelled before the rename leaves the old file whole and nothing beside it", "NODE-09"),
+    () =>
+      Effect.gen(function*() {
+        const { files, names, root } = yield* world
+        Fs.writeFileSync(join(root, "a"), "old")
+        const before = openFiles()
+        const half = yield* Deferred.make<void>()
+        const content = Stream.concat(
+          Stream.make(bytes("half")),
+          Stream.fromEffect(Effect.andThen(Deferred.succeed(half, undefined), Effect.never))
+        )
+        const fiber = yield* Effect.forkChild(files.write("a", content))
+        yield* Deferred.await(half)
+        assert.strictEqual(names().length, 2)
         yield* Fiber.interrupt(fiber)
-        const read = Fs.readFileSync(join(root, "a"), "utf8")
-        assert.isTrue(contents.includes(read))
-        seen.add(read)
+        assert.strictEqual(Fs.readFileSync(join(root, "a"), "utf8"), "old")
         assert.deepStrictEqual(names(), ["a"])
-      }
-    }))
+        assert.strictEqual(openFiles(), before)
+      })
+  )
+
+  it.live(
+    cites("whose content fails leaves the old file whole and nothing beside it", "NODE-09"),
+    () =>
+      Effect.gen(function*() {
+        const { files, names, root } = yield* world
+        Fs.writeFileSync(join(root, "a"), "old")
+        const content = Stream.concat(Stream.make(bytes("half")), Stream.fail("broken" as const))
+        assert.strictEqual(yield* Effect.flip(files.write("a", content)), "broken")
+        assert.strictEqual(Fs.readFileSync(join(root, "a"), "utf8"), "old")
+        assert.deepStrictEqual(names(), ["a"])
+      })
+  )
+
+  it.live(
+    cites("at any instant of which it is cancelled leaves the old file or the new one, whole", "NODE-09"),
+    () =>
+      Effect.gen(function*() {
+        const { files, names, root } = yield* world
+        const contents = ["x".repeat(300_000), "y".repeat(300_000)]
+        yield* files.write("a", contents[0]!)
+        const seen = new Set<string>()
+        for (let round = 0; round < 60; round++) {
+          const content = contents[round % 2]!
+          const fiber = yield* Effect.forkChild(files.write("a", content), { startImmediately: true })
+          // Some way into the write, which way differs with the speed of the disk: 0 to 6 turns of the event loop.
+          for (let turn = 0; turn < round % 7; turn++) yield* Effect.yieldNow
+          yield* Fiber.interrupt(fiber)
+          const read = Fs.readFileSync(join(root, "a"), "utf8")
+          assert.isTrue(contents.includes(read))
+          seen.add(read)
+          assert.deepStrictEqual(names(), ["a"])
+        }
+      })
+  )
 
   it.live(cites("is never seen half by a reader", "NODE-09"), () =>
     Effect.gen(function*() {
       const { files } = yield* world
       const contents = ["x".repeat(200_000), "y".repeat(100_000)]
       yield* files.write("a", contents[0]!)
-      const writer = yield* Effect.forkChild(Effect.forEach(Array.from({ length: 20 }), (_, i) => files.write("a", contents[i % 2]!)))
+      const writer = yield* Effect.forkChild(
+        Effect.forEach(Array.from({ length: 20 }), (_, i) => files.write("a", contents[i % 2]!))
+      )
       while (writer.pollUnsafe() === undefined) assert.isTrue(contents.includes(text(yield* files.read("a"))))
       yield* Fiber.join(writer)
     }))
@@ -129,7 +148,17 @@ describe("the root", () => {
       Fs.symlinkSync("..", join(root, "up"))
       Fs.symlinkSync("chain2", join(root, "chain1"))
       Fs.symlinkSync("../secret", join(root, "chain2"))
-      for (const path of ["../secret", join(outside, "secret"), "relative", "absolute", "up/secret", "chain1", "up/root/../secret"]) {
+      for (
+        const path of [
+          "../secret",
+          join(outside, "secret"),
+          "relative",
+          "absolute",
+          "up/secret",
+          "chain1",
+          "up/root/../secret"
+        ]
+      ) {
         assert.strictEqual(yield* reasonOf(files.read(path)), "Outside", path)
         assert.strictEqual(yield* reasonOf(files.write(path, "x")), "Outside", path)
       }
@@ -264,7 +293,9 @@ describe("a walk", () => {
       const { files, root } = yield* world
       Fs.mkdirSync(join(root, "a"))
       const before = openFiles()
-      const failed = yield* Effect.exit(Stream.runForEach(files.walk("."), () => Effect.sync(() => Fs.rmdirSync(join(root, "a")))))
+      const failed = yield* Effect.exit(
+        Stream.runForEach(files.walk("."), () => Effect.sync(() => Fs.rmdirSync(join(root, "a"))))
+      )
       assert.isTrue(Exit.isFailure(failed))
       assert.strictEqual(openFiles(), before)
     }))

@@ -50,7 +50,9 @@ describe("what outlives a program that ended by itself", () => {
     cites("also when it cleared its environment: whoever is in the session is known by that", "NODE-02", "NODE-04"),
     () =>
       Effect.gen(function*() {
-        const { left, outcome } = yield* leaving((sleep) => `env -i ${sleep} >/dev/null 2>&1 & exit 0`)
+        const { left, outcome } = yield* leaving((sleep) =>
+          `env -i ${sleep} >/dev/null 2>&1 3>&- & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done; exit 0`
+        )
         assert.deepStrictEqual(left, [])
         assert.strictEqual(outcome.swept, 1)
       })
