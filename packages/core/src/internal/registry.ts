@@ -137,6 +137,7 @@ export class Registry {
     const context = caller === undefined ? entry?.context ?? this.#context : this.#contexts(entry, caller)
     const call = new Call({ registry: this, input, entry, parent, signal, context })
     this.inFlight.add(call)
+    this.changed(call)
     if (this.closed) call.refuse(shutdown)
     else if (parent?.cancellation !== undefined) call.refuse(parent.cancellation)
     else parent?.adopt(call)

@@ -27,7 +27,8 @@ export class Watch {
 
   constructor(context: Context.Context<never>, grace: Duration.Duration, report: (call: Call) => Effect.Effect<void>) {
     this.#context = context
-    this.#graceMillis = Duration.toMillis(grace)
+    // A timer's resolution: from nothing no back-off would grow.
+    this.#graceMillis = Math.max(1, Duration.toMillis(grace))
     this.#report = report
   }
 
