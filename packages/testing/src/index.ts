@@ -1,5 +1,6 @@
 export * as Edge from "./Edge.ts"
 export * as Explore from "./Explore.ts"
 export * as Interleaving from "./Interleaving.ts"
+export * as Probe from "./Probe.ts"
 export * as Report from "./Report.ts"
 export * as Strategy from "./Strategy.ts"
