@@ -99,6 +99,9 @@ class Held<Args extends ReadonlyArray<unknown>, A, E> implements Invocation<Args
   readonly obey = (): void => this.ended.happen(Exit.interrupt())
 }
 
+const lateFailure = <A, E>(exit: Exit.Exit<A, E>): Effect.Effect<void, E> =>
+  Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause) ? Effect.failCause(exit.cause) : Effect.void
+
 /** Makes a probed function. */
 export const make = <Args extends ReadonlyArray<unknown>, A, E = never>(): Probe<Args, A, E> => {
   const invocations: Array<Held<Args, A, E>> = []
@@ -124,10 +127,7 @@ export const make = <Args extends ReadonlyArray<unknown>, A, E = never>(): Probe
         return Effect.suspend(() => {
           invocation.asked.happen(undefined)
           // The runtime keeps what a finalizer fails with beside the interruption; only the type leaves it out.
-          return Effect.flatMap(
-            invocation.ended.wait,
-            (exit) => Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause) ? exit : Effect.void
-          ) as Effect.Effect<void>
+          return Effect.flatMap(invocation.ended.wait, lateFailure) as Effect.Effect<void>
         })
       }),
     promise: (signal, ...args) =>

@@ -21,11 +21,8 @@ describe("Probe", () => {
         runs[0].fail("no")
         runs[1].fail("no")
         runs[2].die("broken")
-        assert.deepStrictEqual(yield* Effect.forEach(ended, Fiber.join), [
-          Exit.succeed("yes"),
-          Exit.fail("no"),
-          Exit.die("broken")
-        ])
+        const exits: ReadonlyArray<Exit.Exit<string, string>> = yield* Effect.forEach(ended, (it) => Fiber.join(it))
+        assert.deepStrictEqual(exits, [Exit.succeed("yes"), Exit.fail("no"), Exit.die("broken")])
         assert.isTrue(runs.every((run) => run.isOver()))
       })
   )
