@@ -1,0 +1,661 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Abortable, Journal, type Json, Policy, ToolCall, type ToolResult, Wrapper } from "@quiesce/core"
+import { Data, Effect, Fiber, Schedule, Semaphore } from "effect"
+import { TestClock } from "effect/testing"
+import { cites } from "../../../tests/conformance/cites.ts"
+import * as Faces from "./support/faces.ts"
+import * as Gate from "./support/Gate.ts"
+import { effectTool, promiseTool } from "./support/registry.ts"
+import { assertAborted, codeOf, failureOf, valueOf } from "./support/results.ts"
+import { watched } from "./support/watched.ts"
+
+class Late extends Data.TaggedError("Late")<{ readonly step: number }> {
+  override get message() {
+    return `step ${this.step} failed`
+  }
+}
+
+class Mapped extends Error {
+  override readonly name = "Mapped"
+}
+
+const lateError: ToolResult.Failure["error"] = {
+  code: "TOOL_FAILURE",
+  name: "Late",
+  message: "step 3 failed",
+  detail: { _tag: "Late", step: 3 }
+}
+
+/** Wrappers that let a failure of the body through, whatever they would do with one in better times. */
+const transparent: ReadonlyArray<readonly [what: string, wrappers: ReadonlyArray<Wrapper.Wrapper>]> = [
+  ["without wrappers", []],
+  ["inside one that delegates", [(next) => next]],
+  ["inside `mapError`, which is skipped", [(next) => Effect.mapError(next, () => new Mapped())]],
+  ["inside two of `mapError`", [
+    (next) => Effect.mapError(next, () => new Mapped()),
+    (next) => Effect.mapError(next, () => new Mapped())
+  ]],
+  ["inside `catch`, which is skipped", [(next) => Effect.catch(next, () => Effect.succeed("recovered"))]],
+  ["inside `catchCause`, which is skipped", [(next) => Effect.catchCause(next, () => Effect.succeed("recovered"))]],
+  ["inside `tapError`, which is skipped", [(next) => Effect.tapError(next, () => Effect.void)]],
+  ["inside `exit`, which is skipped", [(next) => Effect.flatten(Effect.exit(next))]],
+  ["inside `retry`, which is skipped", [(next) => Effect.retry(next, { times: 3 })]],
+  ["inside a retry with a schedule", [(next) => Effect.retry(next, Schedule.spaced("1 second"))]],
+  ["inside `ensuring`", [(next) => Effect.ensuring(next, Effect.void)]],
+  ["inside a span", [(next) => Effect.withSpan(next, "span")]],
+  ["inside a permit", [Semaphore.makeUnsafe(1).withPermit]],
+  ["inside `Effect.timeout`", [(next) => Effect.timeout(next, "1 day")]],
+  ["inside two of `Effect.timeout`", [
+    (next) => Effect.timeout(next, "1 day"),
+    (next) => Effect.timeout(next, "1 day")
+  ]],
+  ["inside `raceFirst`", [(next) => Effect.raceFirst(next, Effect.never)]],
+  ["inside a deadline", [Wrapper.timeout]],
+  ["inside a fork that is joined", [(next) => Effect.flatMap(Effect.forkChild(next), Fiber.join)]],
+  ["inside all of them", [
+    (next) => Effect.mapError(next, () => new Mapped()),
+    Semaphore.makeUnsafe(1).withPermit,
+    (next) => Effect.retry(next, { times: 3 }),
+    Wrapper.timeout,
+    (next) => Effect.timeout(next, "1 day"),
+    (next) => Effect.catch(next, () => Effect.succeed("recovered"))
+  ]],
+  ["inside `handling` that maps nothing", [
+    (next) => Abortable.handling(next, (self) => Effect.tapError(self, () => Effect.void))
+  ]]
+]
+
+/** Bodies that ignore their cancellation and then fail. */
+const lateBodies = (gate: Gate.Gate<string>) => [
+  effectTool("effect", () => gate.hold),
+  effectTool("defect", () => Effect.uninterruptible(Effect.orDie(gate.wait as Effect.Effect<string, unknown>))),
+  promiseTool("promise", gate.promise),
+  effectTool("bridged", () => Abortable.promise(gate.promise))
+]
+
+describe("a failure that comes after the cancel", () => {
+  describe.each(transparent)("of the body, %s", (_, wrappers) => {
+    it.effect.each(["effect", "defect", "promise", "bridged"])(
+      cites("stays the outcome, as it is: %s", "CALL-09"),
+      (name) =>
+        Effect.gen(function*() {
+          for (const face of Faces.registryFaces) {
+            const gate = Gate.make<string>()
+            const host = yield* face.open({ tools: lateBodies(gate), wrappers })
+            const call = yield* host.call(name)
+            yield* gate.reached
+            yield* call.cancel
+            yield* gate.fail(new Late({ step: 3 }))
+            const result = failureOf(yield* call.result)
+            assert.deepStrictEqual(result.error, lateError, face.name)
+            assert.isTrue(result.dispatched)
+          }
+        })
+    )
+  })
+
+  it.effect(
+    cites("a handler that ran has recovered: what is left is the cancellation", "CALL-09"),
+    () =>
+      Effect.gen(function*() {
+        const recovering: ReadonlyArray<Wrapper.Wrapper> = [
+          (next) => Abortable.handling(next, Effect.catch(() => Effect.succeed("recovered"))),
+          (next) =>
+            Abortable.handling(next, (self) =>
+              Effect.matchEffect(self, {
+                onFailure: () => Effect.succeed("recovered"),
+                onSuccess: Effect.succeed
+              })),
+          (next) => Effect.uninterruptible(Effect.catch(next, () => Effect.succeed("recovered")))
+        ]
+        for (const wrap of recovering) {
+          for (const around of [[], [(next: Wrapper.Next) => Effect.mapError(next, () => new Mapped())]]) {
+            const gate = Gate.make<string>()
+            const host = yield* Faces.start.open({ tools: lateBodies(gate), wrappers: [...around, wrap] })
+            const call = yield* host.call("effect")
+            yield* gate.reached
+            yield* call.cancel
+            yield* gate.fail(new Late({ step: 3 }))
+            assertAborted(yield* call.result, "ABORTED", "Caller")
+          }
+        }
+      })
+  )
+
+  it.effect(
+    cites("a handler that ran and failed in its place is a wrapper's failure", "CALL-09"),
+    () =>
+      Effect.gen(function*() {
+        const gate = Gate.make<string>()
+        const wrap: Wrapper.Wrapper = (next) => Abortable.handling(next, Effect.mapError(() => new Mapped("mapped")))
+        const host = yield* Faces.start.open({ tools: lateBodies(gate), wrappers: [wrap] })
+        const call = yield* host.call("promise")
+        yield* gate.reached
+        yield* call.cancel
+        yield* gate.fail(new Late({ step: 3 }))
+        const { dispatched, error } = failureOf(yield* call.result)
+        assert.deepStrictEqual([error.code, error.name, dispatched], ["WRAPPER_FAILURE", "Mapped", true])
+      })
+  )
+
+  it.effect(cites("of the body's own clean-up is a failure of the body", "CALL-09"), () =>
+    Effect.gen(function*() {
+      const gate = Gate.make<string>()
+      const tool = effectTool("tool", () => Effect.onInterrupt(gate.wait, () => Effect.die(new Late({ step: 3 }))))
+      const host = yield* Faces.start.open({ tools: [tool] })
+      const call = yield* host.call("tool")
+      yield* gate.reached
+      yield* call.cancel
+      assert.deepStrictEqual(failureOf(yield* call.result).error, lateError)
+    }))
+
+  it.effect(
+    cites("of the closing of the body's Scope is a failure of the body", "CALL-09"),
+    () =>
+      Effect.gen(function*() {
+        const gate = Gate.make<string>()
+        const tool = effectTool("tool", () =>
+          Effect.andThen(
+            Effect.addFinalizer(() => Effect.die(new Late({ step: 3 }))),
+            gate.wait
+          ) as Effect.Effect<string>)
+        const host = yield* Faces.start.open({ tools: [tool] })
+        const call = yield* host.call("tool")
+        yield* gate.reached
+        yield* call.cancel
+        assert.deepStrictEqual(failureOf(yield* call.result).error, lateError)
+      })
+  )
+
+  describe.each([
+    ["without wrappers", []],
+    ["inside `mapError`", [(next: Wrapper.Next) => Effect.mapError(next, () => new Mapped())]],
+    ["inside `Effect.timeout`", [(next: Wrapper.Next) => Effect.timeout(next, "1 day")]]
+  ] as ReadonlyArray<readonly [string, ReadonlyArray<Wrapper.Wrapper>]>)("of the journal, %s", (_, wrappers) => {
+    it.effect(cites("is a wrapper's failure, and the body never starts", "CALL-09"), () =>
+      Effect.gen(function*() {
+        const gate = Gate.make()
+        const parts = watched()
+        const registry = yield* Faces.registry({ ...parts, wrappers })
+        const call = yield* Effect.provideService(
+          registry.start({ callId: "1", name: "tool", arguments: {} }),
+          Journal.Current,
+          { dispatching: () => gate.hold }
+        )
+        yield* gate.reached
+        yield* call.cancel()
+        yield* gate.fail(new Late({ step: 3 }))
+        const { dispatched, error } = failureOf(yield* call.result)
+        assert.deepStrictEqual([error.code, error.name, dispatched], ["WRAPPER_FAILURE", "Late", false])
+        assert.notInclude(parts.ran, "body")
+      }))
+  })
+
+  it.effect(
+    cites("of a wrapper stays, before it delegated and after", "CALL-09", "CALL-11"),
+    () =>
+      Effect.gen(function*() {
+        for (const face of Faces.registryFaces) {
+          for (const delegated of [false, true]) {
+            const gate = Gate.make()
+            const wrap: Wrapper.Wrapper = (next) =>
+              delegated ? Effect.andThen(next, Effect.as(gate.hold, "mine")) : Effect.andThen(gate.hold, next)
+            const host = yield* face.open(watched({ wrap }))
+            const call = yield* host.call("tool")
+            yield* gate.reached
+            yield* call.cancel
+            yield* gate.fail(new Late({ step: 3 }))
+            const { dispatched, error } = failureOf(yield* call.result)
+            assert.deepStrictEqual(error, { ...lateError, code: "WRAPPER_FAILURE" })
+            assert.strictEqual(dispatched, delegated)
+          }
+        }
+      })
+  )
+
+  it.effect(
+    cites("a denial that fails stays, one that is a value is replaced", "CALL-09"),
+    () =>
+      Effect.gen(function*() {
+        for (const face of Faces.registryFaces) {
+          for (
+            const [then, code] of [
+              [Policy.deny("late"), "DENIED"],
+              [
+                Effect.gen(function*() {
+                  return yield* Policy.deny("late")
+                }),
+                "DENIED"
+              ],
+              [Effect.succeed(Policy.deny("late")), "ABORTED_BEFORE_DISPATCH"]
+            ] as const
+          ) {
+            const gate = Gate.make()
+            const parts = watched({ pre: () => Effect.uninterruptible(Effect.andThen(gate.wait, then)) })
+            const host = yield* face.open(parts)
+            const call = yield* host.call("tool")
+            yield* gate.reached
+            yield* call.cancel
+            yield* gate.open()
+            const result = failureOf(yield* call.result)
+            assert.strictEqual(result.error.code, code)
+            if (code === "DENIED") assert.deepStrictEqual(result.content, [{ type: "text", text: "Error: late" }])
+            assert.deepStrictEqual(parts.ran, ["pre", "post", "finalizeContent", `publish ${code}`])
+          }
+        }
+      })
+  )
+
+  it.effect(
+    cites("a denial of a promise function stays, since it is rethrown in the bridge", "CALL-09"),
+    () =>
+      Effect.gen(function*() {
+        for (const face of Faces.allFaces) {
+          const gate = Gate.make()
+          const host = yield* face.open({
+            tools: [promiseTool("tool", () => 1)],
+            policy: { pre: () => gate.promise().then(() => ({ deny: "late" })) }
+          })
+          const call = yield* host.call("tool")
+          yield* gate.reached
+          yield* call.cancel
+          yield* gate.open()
+          assert.deepStrictEqual(failureOf(yield* call.result).error, {
+            code: "DENIED",
+            name: "Denied",
+            message: "late"
+          })
+        }
+      })
+  )
+
+  it.effect(
+    cites("of a policy, a channel or a wrapper of promise functions stays", "CALL-09"),
+    () =>
+      Effect.gen(function*() {
+        for (const face of Faces.allFaces) {
+          for (
+            const [code, holding] of [
+              ["POLICY_FAILURE", (wait: () => Promise<never>) => ({ policy: { pre: wait } })],
+              ["DENIED", (wait: () => Promise<never>) => ({ policy: { pre: () => ({ ask: "?" }) }, approval: wait })],
+              ["WRAPPER_FAILURE", (wait: () => Promise<never>) => ({ wrappers: [wait] })]
+            ] as const
+          ) {
+            const gate = Gate.make<never>()
+            const host = yield* face.open({ tools: [promiseTool("tool", () => 1)], ...holding(gate.promise) })
+            const call = yield* host.call("tool")
+            // The stage that waits has been entered when all there is to do has been done.
+            yield* TestClock.adjust(0)
+            yield* call.cancel
+            yield* gate.fail(new Late({ step: 3 }))
+            const { error } = failureOf(yield* call.result)
+            assert.strictEqual(error.code, code, face.name)
+            assert.include(error.message, "step 3 failed")
+          }
+        }
+      })
+  )
+
+  it.effect(
+    cites("of an approval channel denies, a rejection that is a value is replaced", "CALL-09"),
+    () =>
+      Effect.gen(function*() {
+        for (const face of Faces.registryFaces) {
+          for (const ending of ["rejects", "fails"] as const) {
+            const gate = Gate.make()
+            const host = yield* face.open(
+              watched({ ask: () => Effect.as(gate.hold, { _tag: "Rejected", reason: "no" }) })
+            )
+            const call = yield* host.call("tool")
+            yield* gate.reached
+            yield* call.cancel
+            yield* (ending === "rejects" ? gate.open() : gate.fail(new Late({ step: 3 })))
+            const result = yield* call.result
+            if (ending === "rejects") assertAborted(result, "ABORTED_BEFORE_DISPATCH", face.reason)
+            else assert.deepStrictEqual(failureOf(result).error.code, "DENIED")
+          }
+        }
+      })
+  )
+})
+
+describe("what was decided before the cancel", () => {
+  it.effect(
+    cites("a failure of the body stays, also when the cancel finds a wrapper still cleaning up", "CALL-09"),
+    () =>
+      Effect.gen(function*() {
+        for (const face of Faces.registryFaces) {
+          const gate = Gate.make()
+          const host = yield* face.open(watched({
+            body: () => Effect.fail(new Late({ step: 3 })),
+            wrap: (next) => Effect.ensuring(next, gate.wait)
+          }))
+          const call = yield* host.call("tool")
+          yield* gate.reached
+          yield* call.cancel
+          yield* gate.open()
+          assert.deepStrictEqual(failureOf(yield* call.result).error, lateError)
+        }
+      })
+  )
+
+  it.effect(
+    cites(
+      "a failure that a wrapper is handling when the cancel comes: it was taken, and nothing came of it",
+      "CALL-09"
+    ),
+    () =>
+      Effect.gen(function*() {
+        const gate = Gate.make()
+        const host = yield* Faces.start.open(watched({
+          body: () => Effect.fail(new Late({ step: 3 })),
+          wrap: (next) => Effect.catch(next, () => Effect.as(gate.wait, "recovered"))
+        }))
+        const call = yield* host.call("tool")
+        yield* gate.reached
+        yield* call.cancel
+        assertAborted(yield* call.result, "ABORTED", "Caller")
+      })
+  )
+
+  it.effect(
+    cites("a cancel during the wait between two runs of a retry", "CALL-08", "CALL-09"),
+    () =>
+      Effect.gen(function*() {
+        let runs = 0
+        const host = yield* Faces.start.open(watched({
+          body: () => Effect.suspend(() => Effect.fail(new Late({ step: ++runs }))),
+          wrap: (next) => Effect.retry(next, Schedule.spaced("1 minute"))
+        }))
+        const call = yield* host.call("tool")
+        yield* TestClock.adjust("90 seconds")
+        assert.strictEqual(runs, 2)
+        yield* call.cancel
+        const result = yield* call.result
+        yield* TestClock.adjust("1 hour")
+        assert.strictEqual(runs, 2)
+        assertAborted(result, "ABORTED", "Caller")
+      })
+  )
+})
+
+/** Ways in which a body says that it was aborted: `reason` is what the caller aborted with. */
+const aborts: ReadonlyArray<readonly [what: string, make: (reason: unknown) => unknown]> = [
+  ["the reason of its signal", (reason) => reason],
+  ["an error named AbortError", () => Object.assign(new Error("x"), { name: "AbortError" })],
+  ["an error coded ABORT_ERR", () => Object.assign(new Error("x"), { code: "ABORT_ERR" })],
+  ["a DOMException of its own", () => new DOMException("x", "AbortError")],
+  ["an error caused by the reason", (reason) => new Error("x", { cause: new Error("y", { cause: reason }) })],
+  ["an error caused by an AbortError", () => new Error("x", { cause: new DOMException("y", "AbortError") })]
+]
+
+describe("the body's own abort is no failure", () => {
+  it.effect.each(aborts)(cites("a body that rejects with %s", "CALL-09"), ([, make]) =>
+    Effect.gen(function*() {
+      for (const reason of [new Error("user"), "user", { user: true }]) {
+        for (const wrappers of [[], [(next: Wrapper.Next) => Effect.mapError(next, () => new Mapped())]]) {
+          const tool = promiseTool("tool", (_, { signal }) =>
+            new Promise((_, reject) =>
+              signal.addEventListener("abort", () => reject(make(signal.reason)))
+            ))
+          const registry = yield* Faces.registry({ tools: [tool], wrappers })
+          const controller = new AbortController()
+          const result = registry.executePromise({
+            callId: "1",
+            name: "tool",
+            arguments: {},
+            signal: controller.signal
+          })
+          controller.abort(reason)
+          assertAborted(yield* Effect.promise(() => result), "ABORTED", "Caller")
+        }
+      }
+    }))
+
+  it.effect.each(aborts)(cites("without a cancel it is one: %s", "CALL-09"), ([, make]) =>
+    Effect.gen(function*() {
+      for (const face of Faces.allFaces) {
+        const thrown = make(new Error("own"))
+        const host = yield* face.open({
+          tools: [
+            promiseTool("rejects", () => Promise.reject(thrown)),
+            promiseTool("throws", () => {
+              throw thrown
+            }),
+            effectTool("fails", () => Effect.fail(thrown)),
+            effectTool("dies", () => Effect.die(thrown))
+          ]
+        })
+        for (const name of ["rejects", "throws", "fails", "dies"]) {
+          assert.strictEqual(codeOf(yield* (yield* host.call(name)).result), "TOOL_FAILURE")
+        }
+      }
+    }))
+
+  it.effect(
+    cites("a body that fails for another reason after it heard of the cancel", "CALL-09"),
+    () =>
+      Effect.gen(function*() {
+        const tool = promiseTool("tool", (_, { signal }) =>
+          new Promise((_, reject) =>
+            signal.addEventListener("abort", () => reject(new Late({ step: 3 })))
+          ))
+        for (const face of Faces.allFaces) {
+          const host = yield* face.open({ tools: [tool] })
+          const call = yield* host.call("tool")
+          yield* call.cancel
+          assert.deepStrictEqual(failureOf(yield* call.result).error, lateError)
+        }
+      })
+  )
+})
+
+describe("a body that cancels its own call", () => {
+  const scenarios: ReadonlyArray<
+    readonly [what: string, end: (call: ToolCall.Running) => Promise<Json> | Json, code: string]
+  > = [
+    ["and returns", () => "done", "ABORTED"],
+    ["and resolves", () => Promise.resolve("done"), "ABORTED"],
+    ["and throws", () => {
+      throw new Late({ step: 3 })
+    }, "TOOL_FAILURE"],
+    ["and rejects", () => Promise.reject(new Late({ step: 3 })), "TOOL_FAILURE"],
+    ["and throws its signal's reason", (call) => {
+      throw call.signal.reason
+    }, "ABORTED"],
+    ["and looks at its signal only then", (call) => call.signal.aborted, "ABORTED"]
+  ]
+  it.effect.each(scenarios)(
+    cites("synchronously %s", "CALL-08", "CALL-09", "CALL-11"),
+    ([what, end, code]) =>
+      Effect.gen(function*() {
+        for (const face of Faces.allFaces) {
+          // A fiber that is interrupted by what it runs takes note of it when that returns: no signal has aborted before.
+          if (face.name === "execute" && what === "and throws its signal's reason") continue
+          for (const kind of ["promise", "effect"] as const) {
+            let cancel = () => {}
+            const tool = kind === "promise"
+              ? promiseTool("tool", (_, call) => {
+                cancel()
+                return end(call)
+              })
+              : effectTool("tool", (_, call) =>
+                Effect.uninterruptible(Effect.suspend(() => {
+                  cancel()
+                  return Abortable.promise(() => end(call))
+                })))
+            const host = yield* face.open({ tools: [tool] })
+            cancel = host.cancelLatest
+            const result = yield* (yield* host.call("tool")).result
+            if (code === "ABORTED") assertAborted(result, code, face.reason)
+            else assert.deepStrictEqual(failureOf(result).error, lateError)
+            assert.isTrue(result.dispatched)
+          }
+        }
+      })
+  )
+})
+
+describe("post-policy", () => {
+  const reviews: ReadonlyArray<readonly [what: string, review: Policy.Review, code: string]> = [
+    ["accepts", Policy.accept({ contexts: ["post"] }), "ABORTED"],
+    ["replaces the content", Policy.accept({ content: [{ type: "text", text: "x" }], contexts: ["post"] }), "ABORTED"],
+    ["replaces the value", Policy.accept({ value: "other", contexts: ["post"] }), "ABORTED"],
+    ["blocks", Policy.block("withheld", { contexts: ["post"] }), "BLOCKED"]
+  ]
+
+  it.effect.each(reviews)(
+    cites("one that %s after the cancel replaces only a success", "CALL-09", "CALL-10"),
+    ([, review, code]) =>
+      Effect.gen(function*() {
+        for (const face of Faces.registryFaces) {
+          const gate = Gate.make()
+          const parts = watched({ post: () => Effect.as(gate.wait, review) })
+          const host = yield* face.open(parts)
+          const call = yield* host.call("tool")
+          yield* gate.reached
+          yield* call.cancel
+          yield* TestClock.adjust("1 hour")
+          assert.isFalse(call.isOver())
+          assert.strictEqual(gate.counts.interruptions, 0, "it is never cut short")
+          yield* gate.open()
+          const result = yield* call.result
+          if (code === "ABORTED") assertAborted(result, code, face.reason)
+          else {
+            assert.deepStrictEqual(failureOf(result).error, { code: "BLOCKED", name: "Blocked", message: "withheld" })
+          }
+          assert.deepStrictEqual(result.contexts, ["post"])
+          assert.deepStrictEqual(parts.ran, [
+            "pre",
+            "approval",
+            "wrapper",
+            "body",
+            "post",
+            "finalizeContent",
+            `publish ${code}`
+          ])
+        }
+      })
+  )
+
+  it.effect(cites("one of promise functions is never cut short either", "CALL-10"), () =>
+    Effect.gen(function*() {
+      for (const face of Faces.allFaces) {
+        const gate = Gate.make()
+        const seen: Array<unknown> = []
+        const host = yield* face.open({
+          tools: [promiseTool("tool", () => "done")],
+          policy: {
+            post: async (call) => {
+              seen.push(ToolCall.cancelReason(call)?._tag)
+              await gate.promise()
+              seen.push(ToolCall.cancelReason(call)?._tag)
+              return Policy.accept()
+            }
+          }
+        })
+        const call = yield* host.call("tool")
+        yield* gate.reached
+        yield* call.cancel
+        yield* TestClock.adjust("1 hour")
+        assert.isFalse(call.isOver())
+        yield* gate.open()
+        assertAborted(yield* call.result, "ABORTED", face.reason)
+        assert.deepStrictEqual(seen, [undefined, face.reason], "it sees the cancellation through the call")
+      }
+    }))
+
+  it.effect.each(
+    [
+      ["a denial", { pre: () => Effect.succeed(Policy.deny("no")) }, "DENIED"],
+      ["a tool failure", { body: () => Effect.fail(new Late({ step: 3 })) }, "TOOL_FAILURE"],
+      ["an invalid output", { body: () => Effect.succeed(undefined as never) }, "INVALID_OUTPUT"],
+      ["a refusal", { ask: () => Effect.succeed({ _tag: "Rejected" as const }) }, "DENIED"]
+    ] as const
+  )(
+    cites("a cancel while it waits leaves a failure alone: %s", "CALL-10"),
+    ([, stages, code]) =>
+      Effect.gen(function*() {
+        for (const face of Faces.registryFaces) {
+          const gate = Gate.make()
+          const host = yield* face.open(watched({ ...stages, post: () => Effect.as(gate.wait, Policy.accept()) }))
+          const call = yield* host.call("tool")
+          yield* gate.reached
+          yield* call.cancel
+          yield* gate.open()
+          assert.strictEqual(codeOf(yield* call.result), code)
+        }
+      })
+  )
+
+  it.effect(cites("it may opt in to interruption, and is then interrupted", "CALL-10"), () =>
+    Effect.gen(function*() {
+      for (const [body, code] of [[Effect.succeed("done"), "ABORTED"], [Effect.fail("x"), "TOOL_FAILURE"]] as const) {
+        const gate = Gate.make()
+        const host = yield* Faces.start.open(watched({
+          body: () => body,
+          post: () => Effect.as(Effect.interruptible(gate.wait), Policy.accept())
+        }))
+        const call = yield* host.call("tool")
+        yield* gate.reached
+        yield* call.cancel
+        const result = yield* call.result
+        assert.strictEqual(gate.counts.interruptions, 1)
+        assert.strictEqual(codeOf(result), code)
+      }
+    }))
+
+  it.effect(cites("it may look at the cancellation and decide by it", "CALL-10"), () =>
+    Effect.gen(function*() {
+      const gate = Gate.make()
+      const host = yield* Faces.start.open(watched({
+        post: (call) =>
+          Effect.map(gate.wait, () =>
+            ToolCall.cancelReason(call) === undefined ? Policy.accept() : Policy.block("cancelled in between"))
+      }))
+      const call = yield* host.call("tool")
+      yield* gate.reached
+      yield* call.cancel
+      yield* gate.open()
+      assert.strictEqual(failureOf(yield* call.result).error.message, "cancelled in between")
+    }))
+
+  it.effect(
+    cites("a cancel counts until it returns: in its last step it does, in finalizeContent it does not", "CALL-10"),
+    () =>
+      Effect.gen(function*() {
+        for (const face of Faces.registryFaces) {
+          for (const stage of ["post", "finalizeContent"] as const) {
+            let cancel = () => {}
+            const gate = Gate.make()
+            const host = yield* face.open(watched(
+              stage === "post"
+                ? { post: () => Effect.map(gate.wait, () => (cancel(), Policy.accept())) }
+                : { post: () => Effect.as(gate.wait, Policy.accept()), finalizeContent: () => (cancel(), undefined) }
+            ))
+            cancel = host.cancelLatest
+            const call = yield* host.call("tool")
+            yield* gate.reached
+            yield* gate.open()
+            const result = yield* call.result
+            if (stage === "post") assertAborted(result, "ABORTED", face.reason)
+            else assert.strictEqual(valueOf(result), "done")
+          }
+        }
+      })
+  )
+
+  it.effect(
+    cites("one that throws after the cancel is the call's failure", "CALL-09", "CALL-21"),
+    () =>
+      Effect.gen(function*() {
+        const gate = Gate.make<Policy.Review>()
+        const host = yield* Faces.start.open(watched({ post: () => gate.wait }))
+        const call = yield* host.call("tool")
+        yield* gate.reached
+        yield* call.cancel
+        yield* gate.fail(new Late({ step: 3 }))
+        assert.strictEqual(codeOf(yield* call.result), "POLICY_FAILURE")
+      })
+  )
+})
