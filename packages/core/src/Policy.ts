@@ -47,8 +47,10 @@ export interface Policy {
    * Runs when the outcome is known and the body is quiet. **Interruption**: none, since it may be redacting; it reads
    * `ToolCall.cancelReason(call)`, and makes a wait of its own interruptible with `Effect.interruptible`.
    */
-  readonly post?: ((call: ToolCall.Pending, result: ToolResult.ToolResult) => Effect.Effect<Review>) | undefined
+  readonly post?: Post | undefined
 }
+
+export type Post = (call: ToolCall.Pending, result: ToolResult.ToolResult) => Effect.Effect<Review>
 
 /** The policy that a registry captures when it is built. Default: allow everything. */
 export const Current: Context.Reference<Policy> = Context.Reference<Policy>("@quiesce/core/Policy", {
@@ -86,8 +88,8 @@ export const block = (feedback: string, options?: { readonly contexts?: Readonly
  * run in order too, each seeing what the ones before made of the outcome; the first block ends it.
  */
 export const sequence = (...policies: ReadonlyArray<Policy>): Policy => {
-  const pres = policies.flatMap((policy) => policy.pre === undefined ? [] : [policy.pre])
-  const posts = policies.flatMap((policy) => policy.post === undefined ? [] : [policy.post])
+  const pres = policies.flatMap(({ pre }) => pre === undefined ? [] : [pre])
+  const posts = policies.flatMap(reviews)
   return {
     pre: pres.length === 0 ? undefined : Effect.fnUntraced(function*(call: ToolCall.Pending) {
       let decision: Decision = allow
@@ -98,28 +100,45 @@ export const sequence = (...policies: ReadonlyArray<Policy>): Policy => {
       }
       return decision
     }),
-    post: posts.length === 0 ?
-      undefined :
-      Effect.fnUntraced(function*(call: ToolCall.Pending, result: ToolResult.ToolResult) {
-        let sum: Review = accept()
-        for (const post of posts) {
-          const next = yield* post(call, revised(result, sum))
-          const contexts = [...(sum.contexts ?? []), ...(next.contexts ?? [])]
-          if (next._tag === "Block") return next
-          sum = { ...sum, ...next, contexts }
-          // The later of the two replacements stands alone: content was written for the value of its moment.
-          if (next.value !== undefined) sum = { _tag: "Accept", value: next.value, contexts }
-          else if (next.content !== undefined) sum = { ...sum, content: next.content }
-        }
-        return sum
-      })
+    post: posts.length === 0 ? undefined : inTurn(posts)
   }
+}
+
+const partsOf = new WeakMap<Post, ReadonlyArray<Post>>()
+
+/** The reviews of `policy`, those of a sequence one by one: a registry applies each before the next one looks. */
+export const reviews = ({ post }: Policy): ReadonlyArray<Post> => post === undefined ? [] : partsOf.get(post) ?? [post]
+
+/**
+ * One review made of several, for whoever calls it directly or wraps it. It can only foresee what a registry would make
+ * of each: a content for a value that another review gave is refused there as both at once.
+ */
+const inTurn = (posts: ReadonlyArray<Post>): Post => {
+  const post: Post = Effect.fnUntraced(function*(call, result) {
+    let sum: Review = accept()
+    for (const post of posts) {
+      const next = yield* post(call, revised(result, sum))
+      if (next._tag === "Block") return next
+      sum = {
+        ...sum,
+        // A content was written for the value of its moment.
+        ...(next.value === undefined ? {} : { value: next.value, content: undefined }),
+        ...(next.content === undefined ? {} : { content: next.content }),
+        contexts: [...(sum.contexts ?? []), ...(next.contexts ?? [])]
+      }
+    }
+    return sum
+  })
+  partsOf.set(post, posts)
+  return post
 }
 
 const revised = (result: ToolResult.ToolResult, review: Review): ToolResult.ToolResult => {
   if (review._tag === "Block") return result
-  if (review.value !== undefined && result._tag === "Success") return { ...result, value: review.value }
-  return review.content === undefined ? result : { ...result, content: review.content }
+  const content = review.content ?? result.content
+  return review.value !== undefined && result._tag === "Success"
+    ? { ...result, content, value: review.value }
+    : { ...result, content }
 }
 
 /** A policy of promise functions. A refusal that comes after a cancellation is heard all the same. */

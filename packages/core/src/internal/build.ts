@@ -22,8 +22,10 @@ export const Grace: Context.Reference<Duration.Input> = Context.Reference<Durati
 /** Makes a registry without tools. Who makes it must shut it down. */
 export const build = (context: Context.Context<never>): Registry => {
   const wrappers = Wrapper.flatten(Context.get(context, Wrapper.current))
+  const policy = Context.get(context, Policy.Current)
   const services = {
-    policy: Context.get(context, Policy.Current),
+    policy,
+    reviews: Policy.reviews(policy),
     approval: Context.get(context, Approval.current),
     wrappers,
     listsTimeout: wrappers.includes(Wrapper.timeout),

@@ -89,25 +89,25 @@ const materialize = (call: Call): Outcome.Outcome | undefined => {
   }
 }
 
+type Reviewed = readonly [outcome: Outcome.Outcome, contexts: ReadonlyArray<Json>]
+
 /**
  * Post-policy: uninterruptible, and with the body quiet. A cancellation that comes while it runs replaces a success.
+ * Each review sees what the ones before made of the outcome, checked and rendered; a block or a fault is the last word.
  * A policy that threw is not asked again, nor one whose call a wrapper's fault ended.
  */
-const review = Effect.fnUntraced(function*(
-  call: Call,
-  outcome: Outcome.Outcome
-): Effect.fn.Return<readonly [outcome: Outcome.Outcome, contexts: ReadonlyArray<Json>]> {
-  const { post } = call.registry.services.policy
-  const deferred = [...call.bodyContexts, ...call.wrapperContexts]
-  let reviewed: readonly [Outcome.Outcome, ReadonlyArray<Json>] = [outcome, deferred]
-  if (post !== undefined && !isFault(outcome)) {
-    call.enter("post")
+const review = Effect.fnUntraced(function*(call: Call, outcome: Outcome.Outcome): Effect.fn.Return<Reviewed> {
+  let reviewed: Reviewed = [outcome, [...call.bodyContexts, ...call.wrapperContexts]]
+  for (const post of call.registry.services.reviews) {
+    const [outcome, contexts] = reviewed
+    if (isFinal(outcome)) break
+    if (call.stage !== "post") call.enter("post")
     const exit = yield* Effect.exit(
-      Effect.suspend(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...deferred]))))
+      Effect.suspend(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...contexts]))))
     )
     reviewed = exit._tag === "Success"
-      ? yield* apply(call, outcome, deferred, exit.value)
-      : [Outcome.ofReview(call, outcome, exit.cause), deferred]
+      ? yield* apply(call, outcome, contexts, exit.value)
+      : [Outcome.ofReview(call, outcome, exit.cause), contexts]
   }
   // Policies, wrappers and approval channels may have left calls of their own running.
   const owner = call.close()
@@ -120,8 +120,9 @@ const review = Effect.fnUntraced(function*(
 const endOwned = (owner: Owner): Effect.Effect<void> =>
   Effect.callback((resume) => owner.end(() => resume(Effect.void)))
 
-const isFault = (outcome: Outcome.Outcome): boolean =>
-  outcome._tag === "Failure" && (outcome.code === "POLICY_FAILURE" || outcome.code === "WRAPPER_FAILURE")
+const isFinal = (outcome: Outcome.Outcome): boolean =>
+  outcome._tag === "Failure" &&
+  (outcome.code === "POLICY_FAILURE" || outcome.code === "WRAPPER_FAILURE" || outcome.code === "BLOCKED")
 
 /** What a review makes of an outcome. Whatever is wrong with the review is the policy's failure. */
 const apply = Effect.fnUntraced(function*(
@@ -129,7 +130,7 @@ const apply = Effect.fnUntraced(function*(
   outcome: Outcome.Outcome,
   deferred: ReadonlyArray<Json>,
   review: Policy.Review
-): Effect.fn.Return<readonly [Outcome.Outcome, ReadonlyArray<Json>]> {
+): Effect.fn.Return<Reviewed> {
   try {
     const contexts = (review.contexts ?? []).map(snapshot)
     if (review._tag === "Block") return [Outcome.blocked(String(review.feedback)), contexts]

@@ -15,7 +15,7 @@ import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
 import type { Channel } from "../Approval.ts"
 import type { Observer } from "../Observer.ts"
-import type { Policy } from "../Policy.ts"
+import type { Policy, Post } from "../Policy.ts"
 import * as Tool from "../Tool.ts"
 import type * as ToolCall from "../ToolCall.ts"
 import type * as ToolResult from "../ToolResult.ts"
@@ -30,6 +30,8 @@ import { Watch } from "./watch.ts"
 /** What a registry captures when it is built. */
 export interface Services {
   readonly policy: Policy
+  /** The reviews of the policy, one by one. */
+  readonly reviews: ReadonlyArray<Post>
   readonly approval: Channel
   /** With composed ones taken apart, so that each part is a level of its own. */
   readonly wrappers: ReadonlyArray<Wrapper>
