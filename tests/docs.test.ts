@@ -1,0 +1,87 @@
+/**
+ * What our pages show is true: every program in them passes the compiler, and those that say so are run.
+ */
+import { existsSync, globSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { assert, describe, it } from "vitest"
+import { root } from "../tools/run.ts"
+import { programsOf } from "./docs/programs.ts"
+import * as Workshop from "./docs/workshop.ts"
+
+const read = (page: string): string => readFileSync(join(root, page), "utf8")
+
+/** A page with the block given, on line 3. */
+const page = (block: string): string => `# A page\n\n${block}\n`
+
+describe("our pages", () => {
+  const pages = globSync(["*.md", "docs/**/*.md", "packages/*/README.md", "examples/*/README.md"], { cwd: root }).sort()
+  const programs = pages.flatMap((page) => programsOf(page, read(page)))
+  const run = programs.filter(({ runs }) => runs)
+
+  it("have programs that pass the compiler", async () => {
+    const wrong = programsOf("wrong.md", page("```ts\nconst text: string = 1\n```"))
+    using workshop = Workshop.open([...programs, ...wrong])
+    // And the compiler did look at them: it finds the wrong one.
+    assert.strictEqual(
+      (await workshop.check()).trim(),
+      "wrong.md:4:7: error TS2322: Type 'number' is not assignable to type 'string'."
+    )
+  })
+
+  it("have programs that run to their end and print what the page says", async () => {
+    using workshop = Workshop.open(run)
+    const { fault, outputs } = await workshop.run()
+    assert.strictEqual(fault, "")
+    for (const [index, { line, output, page }] of run.entries()) {
+      if (output !== undefined) assert.strictEqual(outputs[index], output, `${page}:${line}`)
+    }
+  })
+
+  it("link to files that are there", () => {
+    const broken = pages.flatMap((page) =>
+      Array.from(read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g), ([, target]) => target!)
+        .filter((target) => !existsSync(join(root, dirname(page), target)))
+        .map((target) => `${page} links to ${target}`)
+    )
+    assert.deepStrictEqual(broken, [])
+  })
+})
+
+describe("a program in a page", () => {
+  it("is on the lines it has there, with all that goes on with it", () => {
+    const markdown = page(
+      "```ts run\nconst a = 1\n```\n\nAnd then:\n\n```ts more\nconsole.log(a)\n```\n\n```text output\n1\n```"
+    )
+    const [program, ...others] = programsOf("page.md", markdown)
+    assert.deepStrictEqual(others, [])
+    assert.deepInclude(program, { page: "page.md", line: 3, runs: true, output: "1\n" })
+    const code = program!.source.split("\n").flatMap((text, index) => text === "" ? [] : [`${index + 1}: ${text}`])
+    assert.deepStrictEqual(code, ["4: const a = 1", "10: console.log(a)"])
+  })
+
+  it("that fails is found, by its line", async () => {
+    using workshop = Workshop.open(programsOf("wrong.md", page("```ts run\nthrow new Error('no')\n```")))
+    const { fault } = await workshop.run()
+    assert.include(fault, "wrong.md:4:7")
+  })
+
+  it("that waits for what never comes is found", async () => {
+    using workshop = Workshop.open(programsOf("wrong.md", page("```ts run\nawait new Promise(() => {})\n```")))
+    const { fault } = await workshop.run()
+    assert.match(fault, /unsettled top-level await/)
+  })
+
+  const refused: ReadonlyArray<readonly [why: string, block: string]> = [
+    ["is in another language", "```js\n```"],
+    ["is indented", "  ```ts\n  ```"],
+    ["is of a kind we do not know", "```ts maybe\n```"],
+    ["goes on with nothing", "```ts more\n```"],
+    ["is not closed", "```ts\n"],
+    ["has an output and is not run", "```ts\n```\n\n```text output\n```"]
+  ]
+  for (const [why, block] of refused) {
+    it(`is refused when it ${why}`, () => {
+      assert.throws(() => programsOf("page.md", page(block)), /^page\.md:\d+: /)
+    })
+  }
+})

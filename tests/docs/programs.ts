@@ -1,0 +1,66 @@
+/**
+ * The programs in our pages: every fenced block of TypeScript is part of one.
+ *
+ * | the fence says    | the block                                                                         |
+ * | ----------------- | --------------------------------------------------------------------------------- |
+ * | `ts`              | is a program of its own                                                           |
+ * | `ts more`         | goes on with the program before it                                                |
+ * | `ts run`          | is, or makes, a program that is also run: it asserts what it shows, and must end  |
+ * | `text output`     | is exactly what the program before it prints                                      |
+ *
+ * A program is kept on the lines it has in its page, so that what a compiler or a stack trace says of it points there.
+ */
+export interface Program {
+  /** Relative to the root of the repository. */
+  readonly page: string
+  /** The line of its first fence, from 1. */
+  readonly line: number
+  readonly source: string
+  readonly runs: boolean
+  readonly output: string | undefined
+}
+
+interface Draft {
+  readonly line: number
+  readonly lines: Array<string>
+  runs: boolean
+  output: string | undefined
+}
+
+const fence = /^(?<indent>\s*)```(?<info>.*)$/
+
+/** Throws where a page is not written as it must be, with the line. */
+export const programsOf = (page: string, markdown: string): ReadonlyArray<Program> => {
+  const drafts: Array<Draft> = []
+  const lines = markdown.split("\n")
+  for (let index = 0; index < lines.length; index++) {
+    const opened = fence.exec(lines[index]!)?.groups
+    if (opened === undefined) continue
+    const line = index + 1
+    const refuse = (reason: string): never => {
+      throw new Error(`${page}:${line}: ${reason}`)
+    }
+    const close = lines.indexOf(`${opened["indent"]}\`\`\``, index + 1)
+    if (close < 0) refuse("this block is not closed")
+    const block = lines.slice(index + 1, close)
+    const [language, ...words] = opened["info"]!.trim().split(/\s+/)
+    const last = drafts.at(-1)
+    if (language === "ts" || language === "typescript" || language === "tsx" || language === "js") {
+      if (language !== "ts") refuse("our programs are written in `ts`")
+      if (opened["indent"] !== "") refuse("a program stands at the left margin, so that its columns are right")
+      const unknown = words.find((word) => word !== "run" && word !== "more")
+      if (unknown !== undefined) refuse(`a \`ts\` block can be \`run\` and \`more\`, not \`${unknown}\``)
+      const more = words.includes("more")
+      if (more && last === undefined) refuse("there is no program before this block")
+      const draft = more ? last! : { line, lines: lines.map(() => ""), runs: false, output: undefined }
+      if (!more) drafts.push(draft)
+      block.forEach((text, offset) => draft.lines[index + 1 + offset] = text)
+      draft.runs ||= words.includes("run")
+    } else if (words.includes("output")) {
+      if (last?.runs !== true || last.output !== undefined) refuse("there is no program before this block that is run")
+      last!.output = `${block.join("\n")}\n`
+    }
+    index = close
+  }
+  return drafts.map(({ line, lines, output, runs }) => ({ page, line, source: lines.join("\n"), runs, output }))
+}
