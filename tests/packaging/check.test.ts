@@ -46,28 +46,47 @@ afterEach(() => {
   for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true })
 })
 
-/** The faults of the sample package with some files changed; `null`: the file is not there. */
-const faultsWith = (changes: Readonly<Record<string, string | null>>): Promise<ReadonlyArray<string>> => {
+/** A package whose types need those of Node, and which says so; it uses the other one. */
+const filesForNode: Readonly<Record<string, string>> = {
+  "package.json": JSON.stringify({
+    ...manifest,
+    name: "@quiesce/sample-node",
+    peerDependencies: { "@quiesce/sample": "0.0.0", "@types/node": "*", effect: "^4.1.0" }
+  }),
+  ...built(
+    "index",
+    `export { sample } from "@quiesce/sample/Sample"\nexport const environment = process.env\n`,
+    `export { sample } from "@quiesce/sample/Sample"\nexport declare const environment: NodeJS.ProcessEnv\n`
+  )
+}
+
+/** The faults of packages given by their files; `null`: the file is not there. */
+const faultsOf = (
+  ...packages: ReadonlyArray<Readonly<Record<string, string | null>>>
+): Promise<ReadonlyArray<string>> => {
   const directory = mkdtempSync(join(tmpdir(), "quiesce-packaging-"))
   directories.push(directory)
-  for (const [file, content] of Object.entries({ ...files, ...changes })) {
-    if (content === null) continue
-    mkdirSync(dirname(join(directory, "package", file)), { recursive: true })
-    writeFileSync(join(directory, "package", file), content)
+  for (const [index, contents] of packages.entries()) {
+    for (const [file, content] of Object.entries(contents)) {
+      if (content === null) continue
+      mkdirSync(dirname(join(directory, `${index}`, file)), { recursive: true })
+      writeFileSync(join(directory, `${index}`, file), content)
+    }
   }
   mkdirSync(join(directory, "work"))
-  return check(join(directory, "work"), [read(join(directory, "package"))])
+  return check(join(directory, "work"), packages.map((_, index) => read(join(directory, `${index}`))))
 }
 
 // Each run packs, lints, installs, imports and type-checks for real; so one package has every fault at once.
-describe("the packaging checks", { timeout: 60_000 }, () => {
-  it("find no fault in a package that is fit", async () => {
-    assert.deepStrictEqual(await faultsWith({}), [])
+describe("the packaging checks", { timeout: 120_000 }, () => {
+  it("find no fault in packages that are fit", async () => {
+    assert.deepStrictEqual(await faultsOf(files, filesForNode), [])
   })
 
   it("find every fault of one that is not", async () => {
     const open = { ...manifest.exports, "./internal/*": "./dist/internal/*.js" }
-    const found = await faultsWith({
+    const found = await faultsOf({
+      ...files,
       "package.json": JSON.stringify({ ...manifest, exports: open }),
       // A test, a leftover of a module that is gone, the build info; and outputs that were not built.
       "src/Sample.test.js": "",
@@ -76,7 +95,9 @@ describe("the packaging checks", { timeout: 60_000 }, () => {
       "dist/internal/one.js.map": null,
       "dist/index.d.ts": null,
       // A module that does not load, and declarations that refer to nothing.
-      ...built("Broken", `import "./nothing.js"\n`, `export declare const broken: import("./Lost.ts").Lost\n`)
+      ...built("Broken", `import "./nothing.js"\n`, `export declare const broken: import("./Lost.ts").Lost\n`),
+      // Types of Node in a package that does not say that it needs them.
+      ...built("Env", `export const env = process.env\n`, `export declare const env: NodeJS.ProcessEnv\n`)
     })
     for (
       const fault of [
@@ -90,7 +111,8 @@ describe("the packaging checks", { timeout: 60_000 }, () => {
         "@quiesce/sample: publint found faults",
         "@quiesce/sample: attw found faults",
         "the types fail for a consumer under nodenext",
-        "the types fail for a consumer under bundler",
+        "the types fail for a consumer under bundler without @types/node",
+        "Cannot find namespace 'NodeJS'",
         "Cannot find module './Lost.ts'"
       ]
     ) assert.include(found.join("\n"), fault)

@@ -29,6 +29,28 @@ const tool = async (command: string, args: ReadonlyArray<string>): Promise<Reado
   return code === 0 ? [] : [`${command} found faults:\n${output}`]
 }
 
+/** The faults of one package and its tarball. */
+const faults = async (pkg: Package, files: ReadonlyArray<string>, tarball: string): Promise<ReadonlyArray<string>> => {
+  const { name } = pkg.manifest
+  // Entry points behind a pattern are not discovered, so they are named.
+  const modules = Consumer.entryPoints(pkg).filter((entry) => entry !== name).map((entry) =>
+    entry.slice(name.length + 1)
+  )
+  const found = await Promise.all([
+    tool("publint", ["run", tarball, "--strict"]),
+    tool("attw", [
+      tarball,
+      "--profile=esm-only",
+      "--no-color",
+      "--no-emoji",
+      ...(modules.length === 0 ? [] : ["--include-entrypoints", ...modules])
+    ])
+  ])
+  return [...Manifest.faults(pkg.manifest), ...Files.faults(pkg, files), ...found.flat()].map((fault) =>
+    `${name}: ${fault}`
+  )
+}
+
 /** The faults of `packages` as they would be published, as sentences. `directory` is an empty directory to work in. */
 export const check = async (directory: string, packages: ReadonlyArray<Package>): Promise<ReadonlyArray<string>> => {
   const found: Array<string> = []
@@ -36,23 +58,7 @@ export const check = async (directory: string, packages: ReadonlyArray<Package>)
   for (const pkg of packages) {
     const { filename, files } = await pack(pkg, directory)
     const tarball = join(directory, filename)
-    const modules = Consumer.entryPoints(pkg).filter((entry) => entry !== pkg.manifest.name).map((entry) =>
-      entry.slice(pkg.manifest.name.length + 1)
-    )
-    const faults = [
-      ...Manifest.faults(pkg.manifest),
-      ...Files.faults(pkg, files.map((file) => file.path)),
-      ...await tool("publint", ["run", tarball, "--strict"]),
-      // Entry points behind a pattern are not discovered, so they are named.
-      ...await tool("attw", [
-        tarball,
-        "--profile=esm-only",
-        "--no-color",
-        "--no-emoji",
-        ...(modules.length === 0 ? [] : ["--include-entrypoints", ...modules])
-      ])
-    ]
-    found.push(...faults.map((fault) => `${pkg.manifest.name}: ${fault}`))
+    found.push(...await faults(pkg, files.map((file) => file.path), tarball))
     packed.push({ pkg, tarball })
   }
   const project = join(directory, "consumer")

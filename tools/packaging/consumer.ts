@@ -45,13 +45,31 @@ for (const internal of ${JSON.stringify(internals)}) {
 console.log(JSON.stringify(faults))
 `
 
-/** The two ways a consumer resolves modules; neither sets our condition. */
-const consumers = {
-  // As an app for Node: its types come from Node, and like most it does not check the declarations of others.
-  nodenext: { module: "nodenext", lib: ["es2024"], types: ["node"], skipLibCheck: true },
-  // As an app for a bundler: the types of the platform come from the DOM, and our declarations are checked.
-  bundler: { module: "esnext", moduleResolution: "bundler", lib: ["es2024", "esnext.disposable", "dom"], types: [] }
+/** Whether a package says that its types need those of Node: nobody else can be expected to have them. */
+const isForNode = ({ manifest }: Package): boolean =>
+  "@types/node" in { ...manifest.dependencies, ...manifest.peerDependencies }
+
+const dom = ["es2024", "esnext.disposable", "dom"]
+const bundled = { module: "esnext", moduleResolution: "bundler", lib: dom }
+
+interface Consumer {
+  readonly name: string
+  readonly uses: (pkg: Package) => boolean
+  readonly options: object
 }
+
+/** The ways a consumer resolves modules, and with which packages; none sets our condition. */
+const consumers: ReadonlyArray<Consumer> = [
+  // An app for Node: its types come from Node, and like most it does not check the declarations of others.
+  {
+    name: "nodenext",
+    uses: () => true,
+    options: { module: "nodenext", lib: ["es2024"], types: ["node"], skipLibCheck: true }
+  },
+  // An app for a bundler: the types of the platform come from the DOM, and our declarations are checked.
+  { name: "bundler without @types/node", uses: (pkg) => !isForNode(pkg), options: { ...bundled, types: [] } },
+  { name: "bundler with @types/node", uses: isForNode, options: { ...bundled, types: ["node"] } }
+]
 
 const install = async (directory: string, packed: ReadonlyArray<Packed>): Promise<void> => {
   for (const { pkg, tarball } of packed) {
@@ -73,48 +91,52 @@ const install = async (directory: string, packed: ReadonlyArray<Packed>): Promis
   }
 }
 
+/** Whether every entry point of `packages` loads from `dist` under plain `node`, and no internal does. */
+const loads = async (directory: string, packages: ReadonlyArray<Package>): Promise<ReadonlyArray<string>> => {
+  const internals = packages.flatMap((pkg) =>
+    pkg.modules.filter(isInternal).map((module) => `${pkg.manifest.name}/${module}`)
+  )
+  writeFileSync(join(directory, "smoke.mjs"), smoke(packages.flatMap(entryPoints), internals))
+  const { code, output, stdout } = await run(process.execPath, ["smoke.mjs"], {
+    cwd: directory,
+    // The condition of this repository may be set around us.
+    env: { NODE_OPTIONS: undefined },
+    output: "capture"
+  })
+  return code === 0
+    ? JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as ReadonlyArray<string>
+    : [`importing the entry points ended the process: ${output}`]
+}
+
+/** Whether the declarations type-check for one kind of consumer. */
+const types = async (
+  directory: string,
+  packages: ReadonlyArray<Package>,
+  { name, options, uses }: Consumer
+): Promise<ReadonlyArray<string>> => {
+  const entries = packages.filter(uses).flatMap(entryPoints)
+  if (entries.length === 0) return []
+  const file = name.replaceAll(/\W+/g, "-")
+  writeFileSync(
+    join(directory, `${file}.ts`),
+    entries.map((entry, at) => `import * as M${at} from "${entry}"\n`).join("") +
+      `export const modules: ReadonlyArray<object> = [${entries.map((_, at) => `M${at}`).join(", ")}]\n`
+  )
+  const typeRoots = [join(root, "node_modules", "@types")]
+  const compilerOptions = { target: "es2024", strict: true, noEmit: true, typeRoots, ...options }
+  writeFileSync(join(directory, `${file}.json`), JSON.stringify({ compilerOptions, files: [`${file}.ts`] }))
+  const { code, output } = await run("tsc", ["-p", `${file}.json`], { cwd: directory, output: "capture" })
+  return code === 0 ? [] : [`the types fail for a consumer under ${name}:\n${output}`]
+}
+
 /** The faults a consumer of `packed` finds. `directory` is an empty directory to work in. */
 export const faults = async (directory: string, packed: ReadonlyArray<Packed>): Promise<ReadonlyArray<string>> => {
   writeFileSync(join(directory, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }))
   await install(directory, packed)
-  const entries = packed.flatMap(({ pkg }) => entryPoints(pkg))
-  const internals = packed.flatMap(({ pkg }) =>
-    pkg.modules.filter(isInternal).map((module) => `${pkg.manifest.name}/${module}`)
-  )
-  const found: Array<string> = []
-
-  writeFileSync(join(directory, "smoke.mjs"), smoke(entries, internals))
-  // Without NODE_OPTIONS: the condition of this repository may be set around us.
-  const loaded = await run(process.execPath, ["smoke.mjs"], {
-    cwd: directory,
-    env: { NODE_OPTIONS: undefined },
-    output: "capture"
-  })
-  if (loaded.code === 0) found.push(...JSON.parse(loaded.stdout.trim().split("\n").at(-1) ?? "") as Array<string>)
-  else found.push(`importing the entry points ended the process: ${loaded.output}`)
-
-  const names = entries.map((_, index) => `M${index}`)
-  writeFileSync(
-    join(directory, "main.ts"),
-    entries.map((entry, index) => `import * as M${index} from "${entry}"\n`).join("") +
-      `export const modules: ReadonlyArray<object> = [${names.join(", ")}]\n`
-  )
-  for (const [name, options] of Object.entries(consumers)) {
-    writeFileSync(
-      join(directory, `tsconfig.${name}.json`),
-      JSON.stringify({
-        compilerOptions: {
-          target: "es2024",
-          strict: true,
-          noEmit: true,
-          typeRoots: [join(root, "node_modules", "@types")],
-          ...options
-        },
-        files: ["main.ts"]
-      })
-    )
-    const checked = await run("tsc", ["-p", `tsconfig.${name}.json`], { cwd: directory, output: "capture" })
-    if (checked.code !== 0) found.push(`the types fail for a consumer under ${name}:\n${checked.output}`)
-  }
-  return found
+  const packages = packed.map(({ pkg }) => pkg)
+  const found = await Promise.all([
+    loads(directory, packages),
+    ...consumers.map((consumer) => types(directory, packages, consumer))
+  ])
+  return found.flat()
 }
