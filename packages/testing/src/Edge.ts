@@ -46,6 +46,11 @@ export interface Shape {
   readonly controller: (label: string, reason?: unknown) => Controller
   /** Lets the outside world give one of `values`; every one of them is explored. */
   readonly choose: <const A>(label: string, values: ReadonlyArray<A>) => A
+  /**
+   * Moves time on by `millis` now, firing one after the other what falls due. Without it, time moves when the explorer
+   * decides.
+   */
+  readonly advance: (millis: number) => void
   /** States what must hold after every step. `holds` returns `false` or throws where it does not. */
   readonly always: (statement: string, holds: () => boolean | void) => void
   /** States what must hold once nothing can move any more. `holds` returns `false` or throws where it does not. */

@@ -85,6 +85,8 @@ export interface Replayed {
     | { readonly _tag: "Diverged"; readonly message: string }
     | { readonly _tag: "Cut" }
   readonly interleaving: Interleaving.Interleaving
+  /** What went on outside the explorer's control: if there is anything, the result says less than it seems to. */
+  readonly escapes: ReadonlyArray<Report.Escape>
 }
 
 /** An exploration failed, or it escaped control. The message is the whole report. */
@@ -159,6 +161,19 @@ export const replay = <A, E, R>(
     (decisions) => exclusively((subject) => replayOne(subject, decisions, options), program)
   )
 
+/**
+ * Runs the one interleaving in which everybody takes turns: fibers first, in order, then the outside world, then time.
+ * What the outside world does last comes when everything else has come to rest.
+ */
+export const once = <A, E, R>(
+  program: Program<A, E, R>,
+  options: Pick<Options, "steps" | "timers"> = {}
+): Effect.Effect<Replayed, never, Services<R>> =>
+  exclusively(
+    (subject) => runAgain(subject, [], { ...settingsOf(options), preemptions: 0 }),
+    program
+  )
+
 // Running
 
 const exclusively = <B, A, E, R>(
@@ -179,19 +194,26 @@ const drive = (subject: Subject, search: Search): Effect.Effect<Session> =>
     return Effect.sync(() => session.stop())
   })
 
-const runOne = (subject: Subject) => (plan: Plan): Effect.Effect<readonly [Machine, Verdict]> =>
+interface Ended {
+  readonly machine: Machine
+  readonly verdict: Verdict
+  readonly escapes: ReadonlyArray<Report.Escape>
+}
+
+const runOne = (subject: Subject) => (plan: Plan): Effect.Effect<Ended> =>
   Effect.suspend(() => {
-    let left: Plan | undefined = plan
+    const plans = [plan]
     let ended: readonly [Machine, Verdict] | undefined
-    const next = () => {
-      const next = left
-      left = undefined
-      return next
+    const search: Search = {
+      next: () => plans.pop(),
+      ended: (machine, verdict) => {
+        ended = [machine, verdict]
+      }
     }
-    return Effect.map(
-      drive(subject, { next, ended: (machine, verdict) => ended = [machine, verdict] }),
-      () => ended!
-    )
+    return Effect.map(drive(subject, search), ({ escapes }) => {
+      const [machine, verdict] = ended!
+      return { machine, verdict, escapes: [...escapes.values()] }
+    })
   })
 
 const settingsOf = (options: Options): Settings => ({
@@ -287,7 +309,7 @@ const coverageOf = (
 
 /** Runs a known interleaving once more, to tell it in words. */
 const narrate = Effect.fnUntraced(function*(
-  run: (plan: Plan) => Effect.Effect<readonly [Machine, Verdict]>,
+  run: (plan: Plan) => Effect.Effect<Ended>,
   { path, preemptions }: Candidate | End,
   settings: Settings
 ) {
@@ -301,23 +323,38 @@ const narrate = Effect.fnUntraced(function*(
   return interleaving
 })
 
-const replayOne = Effect.fnUntraced(function*(
+const replayOne = (
   subject: Subject,
   { checksum, picks, preemptions, timers }: Interleaving.Decisions,
   options: Pick<Options, "steps">
+) =>
+  Effect.map(
+    runAgain(subject, picks, { ...settingsOf(options), preemptions, timers }, true),
+    (replayed): Replayed =>
+      replayed.result._tag === "Diverged" || replayed.interleaving.replay.endsWith(`!${checksum}`)
+        ? replayed
+        : {
+          ...replayed,
+          result: { _tag: "Diverged", message: "the program no longer offers the decisions this replay was made of" }
+        }
+  )
+
+const runAgain = Effect.fnUntraced(function*(
+  subject: Subject,
+  picks: ReadonlyArray<number>,
+  settings: Settings,
+  logs = false
 ) {
   const narrator = new Narrator()
-  const settings = { ...settingsOf(options), preemptions, timers }
-  const [machine, verdict] = yield* runOne(subject)({ chooser: replaying(picks), settings, narrator, logs: true })
+  const { escapes, machine, verdict } = yield* runOne(subject)({ chooser: replaying(picks), settings, narrator, logs })
   const replayed: Replayed = {
-    result: Interleaving.checksum(machine.path) === checksum || verdict._tag === "Diverged"
-      ? resultOf(verdict)
-      : { _tag: "Diverged", message: "the program no longer offers the decisions this replay was made of" },
+    result: resultOf(verdict),
     interleaving: {
       words: narrator.words(),
-      replay: Interleaving.encode({ preemptions, timers }, machine.path),
+      replay: Interleaving.encode(settings, machine.path),
       preemptions: machine.preemptions
-    }
+    },
+    escapes
   }
   return replayed
 })

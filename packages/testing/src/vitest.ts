@@ -54,18 +54,19 @@ const exploring = <A, E>(name: string, program: Explore.Program<A, E>, options: 
       })
     ))
 
-/** A replay that fails as it did is a failing test; so is one that can no longer be made. */
+/** A replay that fails as it did is a failing test; so is one that can no longer be made, or that escapes control. */
 const replaying = <A, E>(program: Explore.Program<A, E>, replay: string, options: Pick<Explore.Options, "steps">) =>
-  Effect.flatMap(Explore.replay(program, replay, options), ({ interleaving, result }) =>
-    result._tag === "Passed"
+  Effect.flatMap(Explore.replay(program, replay, options), ({ escapes, interleaving, result }) => {
+    const problems = escapes.map(({ what, where }) =>
+      `unsound: ${what} at ${where} goes on outside the explorer's control`
+    )
+    if (result._tag !== "Passed") {
+      problems.push(result._tag === "Cut" ? "cut at the bound on steps" : result.message)
+    }
+    return problems.length === 0
       ? Effect.void
-      : Effect.die(
-        new Error(
-          `${result._tag === "Cut" ? "cut at the bound on steps" : result.message}\n  in: ${
-            Interleaving.format(interleaving)
-          }`
-        )
-      ))
+      : Effect.die(new Error([...problems, `  in: ${Interleaving.format(interleaving)}`].join("\n")))
+  })
 
 /** Registers a test that explores a program. */
 export const interleavings: Interleavings & { readonly skip: Interleavings; readonly only: Interleavings } = Object

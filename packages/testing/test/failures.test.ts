@@ -24,7 +24,8 @@ describe("Explore: failures", () => {
         const again = yield* Explore.replay(lostUpdate, failure.minimal.replay)
         assert.deepStrictEqual(again, {
           result: { _tag: "Failed", message: failure.message },
-          interleaving: failure.minimal
+          interleaving: failure.minimal,
+          escapes: []
         })
       })
   )

@@ -51,6 +51,14 @@ export class VirtualClock implements Clock.Clock {
     })
   }
 
+  /** Fires what falls due within `millis`, in order, each at its own time. */
+  advance(millis: number): void {
+    this.machine.writes(clock)
+    const end = this.now + millis
+    while (this.timers[0] !== undefined && this.timers[0].at <= end) this.timers.shift()!.run()
+    this.now = end
+  }
+
   private set(at: number, wake: () => void): Timer {
     this.machine.writes(clock)
     const run = () => {

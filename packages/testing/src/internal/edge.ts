@@ -63,6 +63,10 @@ export class LiveEdge implements Edge.Shape {
     return values[this.machine.value(label, values)]!
   }
 
+  advance(millis: number): void {
+    this.machine.clock.advance(millis)
+  }
+
   always(statement: string, holds: () => boolean | void): void {
     this.machine.invariants.push({ statement, holds })
   }

@@ -19,7 +19,7 @@ export interface Candidate {
 const maxAttempts = 1_000
 
 export const shrink = Effect.fnUntraced(function*(
-  run: (plan: Plan) => Effect.Effect<readonly [Machine, Verdict]>,
+  run: (plan: Plan) => Effect.Effect<{ readonly machine: Machine; readonly verdict: Verdict }>,
   message: string,
   found: Candidate,
   settings: Settings
@@ -30,7 +30,7 @@ export const shrink = Effect.fnUntraced(function*(
   /** Runs a variation, and keeps it when it fails the same way and is smaller. */
   const attempt = Effect.fnUntraced(function*(preemptions: number, picks: ReadonlyArray<number>) {
     if (attempts++ >= maxAttempts) return false
-    const [machine, verdict] = yield* run({
+    const { machine, verdict } = yield* run({
       chooser: approximating(picks),
       settings: { ...settings, preemptions, declared: false }
     })
