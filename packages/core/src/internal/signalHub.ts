@@ -8,6 +8,8 @@
  * 2. A subscriber is notified at most once, and never after `unsubscribe` returned: not when it was removed by an
  *    earlier subscriber of the same abort, either.
  * 3. An `abort` event on a signal that is not aborted (anybody can dispatch one) notifies nobody.
+ * 4. A subscriber that throws keeps nobody from being notified: as with the platform's own listeners, what it threw is
+ *    reported as uncaught once all have been.
  */
 export interface Subscription {
   readonly hub: Hub
@@ -31,7 +33,7 @@ interface Hub {
  */
 const hubs = new Map<AbortSignal, Hub>()
 
-/** Calls `onAbort` once when `signal` aborts. The caller has seen that it is not aborted yet. */
+/** Calls `onAbort` once when `signal` aborts. The caller has seen, in this operation, that it is not aborted yet. */
 export const subscribe = (signal: AbortSignal, onAbort: (reason: unknown) => void): Subscription => {
   const hub = hubs.get(signal) ?? open(signal)
   const subscription: Subscription = { hub, onAbort, previous: hub.last, next: undefined, active: true }
@@ -53,6 +55,28 @@ export const unsubscribe = (subscription: Subscription): void => {
   if (hub.first === undefined) close(hub)
 }
 
+/** A signal that aborts with the first of several, until it is released. */
+export interface Fused {
+  readonly signal: AbortSignal
+  readonly subscriptions: ReadonlyArray<Subscription>
+}
+
+/** Of signals that are aborted already the first in the list counts; then there is nothing to subscribe to. */
+export const fuse = (signals: ReadonlyArray<AbortSignal>): Fused => {
+  const controller = new AbortController()
+  const aborted = signals.find((signal) => signal.aborted)
+  if (aborted !== undefined) {
+    controller.abort(aborted.reason)
+    return { signal: controller.signal, subscriptions: [] }
+  }
+  return {
+    signal: controller.signal,
+    subscriptions: signals.map((signal) => subscribe(signal, (reason) => controller.abort(reason)))
+  }
+}
+
+export const release = ({ subscriptions }: Fused): void => subscriptions.forEach(unsubscribe)
+
 const open = (signal: AbortSignal): Hub => {
   const hub: Hub = { signal, handleEvent: () => notify(hub), first: undefined, last: undefined }
   hubs.set(signal, hub)
@@ -68,8 +92,14 @@ const close = (hub: Hub): void => {
 const notify = (hub: Hub): void => {
   if (!hub.signal.aborted) return
   // Taken off one by one: what a subscriber removes meanwhile is not visited (2).
+  let thrown: { readonly value: unknown } | undefined
   for (let subscription = hub.first; subscription !== undefined; subscription = hub.first) {
     unsubscribe(subscription)
-    subscription.onAbort(hub.signal.reason)
+    try {
+      subscription.onAbort(hub.signal.reason)
+    } catch (value) {
+      thrown ??= { value }
+    }
   }
+  if (thrown !== undefined) throw thrown.value
 }
