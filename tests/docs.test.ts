@@ -8,15 +8,25 @@ import { root } from "../tools/run.ts"
 import { programsOf } from "./docs/programs.ts"
 import * as Workshop from "./docs/workshop.ts"
 
+/** The compiler reads our packages and effect for this, which takes seconds, and more on a machine that is busy. */
+const patience = 60_000
+
 const read = (page: string): string => readFileSync(join(root, page), "utf8")
 
 /** A page with the block given, on line 3. */
 const page = (block: string): string => `# A page\n\n${block}\n`
 
+const pages = globSync(["*.md", "docs/**/*.md", "packages/*/README.md", "examples/*/README.md"], { cwd: root }).sort()
+const programs = pages.flatMap((page) => programsOf(page, read(page)))
+
+describe("the tests in our pages", async () => {
+  const tests = programs.filter(({ kind }) => kind === "test")
+  using workshop = Workshop.open(tests)
+  for (const program of tests) await import(workshop.fileOf(program))
+})
+
 describe("our pages", () => {
-  const pages = globSync(["*.md", "docs/**/*.md", "packages/*/README.md", "examples/*/README.md"], { cwd: root }).sort()
-  const programs = pages.flatMap((page) => programsOf(page, read(page)))
-  const run = programs.filter(({ runs }) => runs)
+  const run = programs.filter(({ kind }) => kind === "run")
 
   it("have programs that pass the compiler", async () => {
     const wrong = programsOf("wrong.md", page("```ts\nconst text: string = 1\n```"))
@@ -26,7 +36,7 @@ describe("our pages", () => {
       (await workshop.check()).trim(),
       "wrong.md:4:7: error TS2322: Type 'number' is not assignable to type 'string'."
     )
-  })
+  }, patience)
 
   it("have programs that run to their end and print what the page says", async () => {
     using workshop = Workshop.open(run)
@@ -35,7 +45,7 @@ describe("our pages", () => {
     for (const [index, { line, output, page }] of run.entries()) {
       if (output !== undefined) assert.strictEqual(outputs[index], output, `${page}:${line}`)
     }
-  })
+  }, patience)
 
   it("link to files that are there", () => {
     const broken = pages.flatMap((page) =>
@@ -54,7 +64,7 @@ describe("a program in a page", () => {
     )
     const [program, ...others] = programsOf("page.md", markdown)
     assert.deepStrictEqual(others, [])
-    assert.deepInclude(program, { page: "page.md", line: 3, runs: true, output: "1\n" })
+    assert.deepInclude(program, { page: "page.md", line: 3, kind: "run", output: "1\n" })
     const code = program!.source.split("\n").flatMap((text, index) => text === "" ? [] : [`${index + 1}: ${text}`])
     assert.deepStrictEqual(code, ["4: const a = 1", "10: console.log(a)"])
   })

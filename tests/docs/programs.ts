@@ -5,7 +5,8 @@
  * | ----------------- | --------------------------------------------------------------------------------- |
  * | `ts`              | is a program of its own                                                           |
  * | `ts more`         | goes on with the program before it                                                |
- * | `ts run`          | is, or makes, a program that is also run: it asserts what it shows, and must end  |
+ * | `ts run`          | is, or makes, a program that is also run, to its end                              |
+ * | `ts test`         | is, or makes, a program of tests, which are run with ours                         |
  * | `text output`     | is exactly what the program before it prints                                      |
  *
  * A program is kept on the lines it has in its page, so that what a compiler or a stack trace says of it points there.
@@ -16,14 +17,14 @@ export interface Program {
   /** The line of its first fence, from 1. */
   readonly line: number
   readonly source: string
-  readonly runs: boolean
+  readonly kind: "check" | "run" | "test"
   readonly output: string | undefined
 }
 
 interface Draft {
   readonly line: number
   readonly lines: Array<string>
-  runs: boolean
+  kind: Program["kind"]
   output: string | undefined
 }
 
@@ -48,19 +49,20 @@ export const programsOf = (page: string, markdown: string): ReadonlyArray<Progra
     if (language === "ts" || language === "typescript" || language === "tsx" || language === "js") {
       if (language !== "ts") refuse("our programs are written in `ts`")
       if (opened["indent"] !== "") refuse("a program stands at the left margin, so that its columns are right")
-      const unknown = words.find((word) => word !== "run" && word !== "more")
-      if (unknown !== undefined) refuse(`a \`ts\` block can be \`run\` and \`more\`, not \`${unknown}\``)
+      const unknown = words.find((word) => word !== "run" && word !== "test" && word !== "more")
+      if (unknown !== undefined) refuse(`a \`ts\` block can be \`run\`, \`test\` and \`more\`, not \`${unknown}\``)
       const more = words.includes("more")
       if (more && last === undefined) refuse("there is no program before this block")
-      const draft = more ? last! : { line, lines: lines.map(() => ""), runs: false, output: undefined }
+      const draft = more ? last! : { line, lines: lines.map(() => ""), kind: "check", output: undefined }
       if (!more) drafts.push(draft)
       block.forEach((text, offset) => draft.lines[index + 1 + offset] = text)
-      draft.runs ||= words.includes("run")
+      if (words.includes("run")) draft.kind = "run"
+      if (words.includes("test")) draft.kind = "test"
     } else if (words.includes("output")) {
-      if (last?.runs !== true || last.output !== undefined) refuse("there is no program before this block that is run")
+      if (last?.kind !== "run" || last.output !== undefined) refuse("there is no program before this block that is run")
       last!.output = `${block.join("\n")}\n`
     }
     index = close
   }
-  return drafts.map(({ line, lines, output, runs }) => ({ page, line, source: lines.join("\n"), runs, output }))
+  return drafts.map(({ kind, line, lines, output }) => ({ page, line, source: lines.join("\n"), kind, output }))
 }

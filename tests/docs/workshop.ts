@@ -9,6 +9,7 @@ import { childEnvironment } from "../child-environment.ts"
 import type { Program } from "./programs.ts"
 
 export interface Workshop extends Disposable {
+  readonly fileOf: (program: Program) => string
   /** What the compiler says of the programs, a line for each fault: nothing where there is none. */
   readonly check: () => Promise<string>
   /** What each of the programs that are run prints, in order; the fault where one fails. */
@@ -49,12 +50,13 @@ export const open = (programs: ReadonlyArray<Program>): Workshop => {
     )
 
   return {
+    fileOf,
     check: async () => {
       const { output } = await run("tsc", ["-p", "."], { cwd: directory, output: "capture" })
       return inPages(output)
     },
     run: async () => {
-      const files = programs.filter(({ runs }) => runs).map(fileOf)
+      const files = programs.filter(({ kind }) => kind === "run").map(fileOf)
       const { code, output, stdout } = await run(process.execPath, [join(import.meta.dirname, "run.ts"), ...files], {
         env: childEnvironment(),
         output: "capture"
