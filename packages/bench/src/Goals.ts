@@ -127,6 +127,13 @@ export const goals: ReadonlyArray<Goal> = [
     bound: 5,
     of: names.reference
   }),
+  ratioAtMost({
+    what: "the same, bodies that are effects",
+    table: "abort",
+    row: { name: names.fullEndless },
+    bound: 5,
+    of: names.referenceTold
+  }),
   valueAtMost({
     what: "memory per pending call",
     table: "memory",

@@ -7,7 +7,6 @@ import type { Curve } from "./Plot.ts"
 import * as Plot from "./Plot.ts"
 import * as Print from "./Print.ts"
 import type { Figures, Report, Row, Table } from "./Report.ts"
-import * as Statistics from "./Statistics.ts"
 
 export interface Page {
   readonly markdown: string
@@ -53,27 +52,12 @@ const plots: Readonly<Record<string, (table: Figures) => Plot.Plot>> = {
   })
 }
 
-const figures = (table: Figures): string => {
-  const cells = table.rows.map((row) => [
-    row.kind === "ours" ? `**${row.name}**` : row.name,
-    Print.point(row.at),
-    Print.quantity(row.value.median, row.unit),
-    Print.percent(Statistics.disagreement(row.value)),
-    Print.ratio(row.ratio),
-    row.lacks
-  ])
-  const heads = ["", table.axis ?? "", "median", "spread", "ratio", "lacks"]
-  const used = heads.map((_, column) => cells.some((row) => row[column] !== ""))
-  return markdownTable([heads, ...cells].map((row) => row.filter((_, column) => used[column])))
-}
-
 const section = (table: Table): string => {
-  const body = table._tag === "Figures"
-    ? figures(table)
-    : markdownTable([
-      ["", ...table.columns],
-      ...table.rows.map(({ cells, kind, name }) => [kind === "ours" ? `**${name}**` : name, ...cells])
-    ])
+  const { heads, rows } = Print.grid(table)
+  const body = markdownTable([
+    heads,
+    ...rows.map(({ cells: [name, ...cells], kind }) => [kind === "ours" ? `**${name}**` : name!, ...cells])
+  ])
   const picture = table._tag === "Figures" && table.name in plots
     ? [`![${table.title}](performance/${table.name}.svg)`]
     : []

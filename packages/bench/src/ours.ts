@@ -87,10 +87,22 @@ export const duties: ReadonlyArray<Variant> = [
 /** What REF does, and the schemas that it lacks. */
 export const full: Variant = { name: names.full, tool: timed(checked), services: passing }
 
-const open = async ({ services, tool }: Variant, body: Body) => {
+const endless: Variant["tool"] = () => {
+  const execute = () => Effect.never
+  const tool = Tool.make("search", { description: "s", parameters: Parameters, success: Schema.String, execute })
+  return tool
+}
+
+/** A body that is an effect and never ends by itself: an interruption ends it without a signal. */
+export const fullEndless: Variant = { ...full, name: names.fullEndless, tool: endless }
+
+/** A registry with the one tool. */
+export const layer = ({ services, tool }: Variant, body: Body) =>
+  ToolRegistry.layer([tool(body)]).pipe(Layer.provide(services))
+
+const open = async (variant: Variant, body: Body) => {
   const scope = await Effect.runPromise(Scope.make())
-  const layer = ToolRegistry.layer([tool(body)]).pipe(Layer.provide(services))
-  const context = await Effect.runPromise(Layer.buildWithScope(layer, scope))
+  const context = await Effect.runPromise(Layer.buildWithScope(layer(variant, body), scope))
   return {
     registry: Context.get(context, ToolRegistry.ToolRegistry),
     close: () => Effect.runPromise(Scope.close(scope, Exit.void))

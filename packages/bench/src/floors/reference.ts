@@ -39,6 +39,8 @@ export class Call implements Subscriber, BodyCall {
   reason: unknown = undefined
   code: "ABORTED" | "TOOL_TIMEOUT" = "ABORTED"
   controller: AbortController | undefined = undefined
+  /** For a body that can be told without a signal. */
+  told: ((reason: unknown) => void) | undefined = undefined
 
   get signal(): AbortSignal {
     if (this.controller === undefined) {
@@ -59,6 +61,7 @@ export class Call implements Subscriber, BodyCall {
     this.code = code
     this.reason = reason
     this.controller?.abort(reason)
+    this.told?.(reason)
   }
 }
 
@@ -91,6 +94,13 @@ export const execute = async (body: Body, parameters: Arguments, signal: AbortSi
     unsubscribe(signal, call)
   }
 }
+
+/** A body of REF's own that never ends by itself, and that a cancellation ends without a signal. */
+export const told: Body = (_, call) =>
+  new Promise((_, reject) => {
+    const own = call as Call
+    own.told = reject
+  })
 
 export const reference: Host = {
   name: "REF",

@@ -1,9 +1,10 @@
 /** One abort over a hundred thousand pending calls, to the last result. */
 import { listening } from "../floors/bodies.ts"
-import { reference } from "../floors/reference.ts"
+import { reference, told } from "../floors/reference.ts"
 import type { Body, Host } from "../Host.ts"
 import { parameters } from "../Host.ts"
 import type { Subject } from "../Measure.ts"
+import * as names from "../names.ts"
 import * as Ours from "../ours.ts"
 import type { Kind } from "../Report.ts"
 import type { Figures } from "../Table.ts"
@@ -12,12 +13,12 @@ const pending = 100_000
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-const abort = (kind: Kind, host: Host, body: Body): Subject => ({
-  name: host.name,
+const abort = (kind: Kind, host: Host, body: Body, against: string, name = host.name): Subject => ({
+  name,
   kind,
   unit: "ns",
   lacks: host.lacks,
-  against: { name: reference.name },
+  against: { name: against },
   open: async () => {
     const { call, close } = await host.open(body)
     return {
@@ -39,13 +40,16 @@ const abort = (kind: Kind, host: Host, body: Body): Subject => ({
 export const table: Figures = {
   _tag: "Figures",
   title: "One abort over 100,000 pending calls",
-  about: "From `abort()` on the one signal to the last result, per call. The bodies listen to their signals and end " +
-    "at once. The ratio is to REF, a hand-written hub with lazy controllers.",
+  about: "From `abort()` on the one signal to the last result, per call. The bodies listen to their signals, which " +
+    "takes a controller for each call, or need no signal; they end at once. The ratio is to REF, a hand-written hub " +
+    "with lazy controllers, with a body of the same kind.",
   claim: 0.2,
   processes: 2,
   plan: { rounds: 6, warmUpMillis: 0 },
   subjects: async () => [
-    abort("floor", reference, listening),
-    abort("ours", Ours.host(Ours.full), listening)
+    abort("floor", reference, listening, names.reference),
+    abort("ours", Ours.host(Ours.full), listening, names.reference),
+    abort("floor", reference, told, names.referenceTold, names.referenceTold),
+    abort("ours", Ours.host(Ours.fullEndless), listening, names.referenceTold)
   ]
 }
