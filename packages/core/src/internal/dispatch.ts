@@ -162,7 +162,7 @@ const view = (call: Call, work: Work<unknown, ToolResult.ToolCallFailed>): ToolC
     if (work.exit === undefined) call.residue.push(Object.freeze({ kind, detail }))
   },
   progress: (progress) => {
-    if (work.exit === undefined) call.registry.progress(call, progress)
+    if (work.exit === undefined) call.registry.observers.progress(call, progress)
   }
 })
 

@@ -62,7 +62,7 @@ export const make = (registry: Registry): ToolRegistry.Shape => {
     cancel: (which, reason) => Effect.sync(() => cancel(registry, which, byHand(reason))),
     observe: (observer) =>
       Effect.asVoid(Effect.acquireRelease(
-        Effect.sync(() => registry.observe(observer)),
+        Effect.sync(() => registry.observers.add(observer)),
         (remove) => Effect.sync(remove)
       )),
     inFlight: Effect.sync(() => Array.from(registry.inFlight, status)),

@@ -6,7 +6,6 @@
  *    does its fiber end and its caller look.
  * 3. Who waits for quiescence from inside a call waits for all others: not for that call, nor for those around it.
  */
-import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
@@ -23,6 +22,7 @@ import type { Wrapper } from "../Wrapper.ts"
 import { Call } from "./call.ts"
 import * as Cancellation from "./cancellation.ts"
 import { inherit } from "./context.ts"
+import { Observers } from "./observers.ts"
 import { pipeline } from "./pipeline.ts"
 import type * as Ward from "./ward.ts"
 import { Watch } from "./watch.ts"
@@ -77,9 +77,8 @@ export class Registry {
   closed = false
   readonly #context: Context.Context<never>
   readonly #contexts: (entry: Entry | undefined, caller: Context.Context<never>) => Context.Context<never>
+  readonly observers: Observers
   readonly #tools = new Map<string, Entry>()
-  readonly #observers: Set<Observer>
-  readonly #observing = new Set<Fiber.Fiber<unknown, unknown>>()
   readonly #waiters = new Set<Waiter>()
   readonly #watch: Watch
   /** Told of every change of a call in flight, and of the tools. */
@@ -89,7 +88,7 @@ export class Registry {
   constructor(services: Services, context: Context.Context<never>, check: (caller: Context.Context<never>) => void) {
     this.services = services
     this.#context = context
-    this.#observers = new Set(services.observers)
+    this.observers = new Observers(services.observers)
     this.#watch = new Watch(context, services.grace, (call) => this.#notQuiescent(call))
     this.#contexts = memoizeLast((entry, caller) => {
       check(caller)
@@ -152,10 +151,7 @@ export class Registry {
     call.deafen()
     this.#watch.remove(call)
     this.inFlight.delete(call)
-    for (const observer of this.#observers) {
-      const settled = typeof observer === "function" ? observer : observer.settled
-      if (settled !== undefined) this.#tell(call, () => settled(call.pending, result))
-    }
+    this.observers.settled(call, result)
     this.#settled()
     return result
   }
@@ -175,40 +171,10 @@ export class Registry {
     this.#watch.add(call)
   }
 
-  progress(call: Call, progress: ToolCall.Progress): void {
-    for (const observer of this.#observers) {
-      const tell = typeof observer === "function" ? undefined : observer.progress
-      if (tell !== undefined) this.#tell(call, () => tell(call.pending, progress))
-    }
-  }
-
-  observe(observer: Observer): () => void {
-    // Wrapped, since one function may be registered twice and must be removed once.
-    const own: Observer = typeof observer === "function" ? { settled: observer } : { ...observer }
-    this.#observers.add(own)
-    return () => this.#observers.delete(own)
-  }
-
-  /** Starts what an observer does. Nobody waits for it, and how it ends is only logged. */
-  #tell(call: Call, tell: () => Effect.Effect<void>): void {
-    const fiber = Effect.runForkWith(call.context)(
-      Effect.catchCause(
-        Effect.suspend(tell),
-        (cause) => Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logWarning("An observer failed", cause)
-      )
-    )
-    if (fiber.pollUnsafe() !== undefined) return
-    this.#observing.add(fiber)
-    fiber.addObserver(() => this.#observing.delete(fiber))
-  }
-
   #notQuiescent(call: Call): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const { cancelledAtMillis, pending } = call
-      for (const observer of this.#observers) {
-        const tell = typeof observer === "function" ? undefined : observer.notQuiescent
-        if (tell !== undefined) this.#tell(call, () => tell(pending, cancelledAtMillis))
-      }
+      const { pending } = call
+      this.observers.notQuiescent(call)
       return Effect.andThen(
         Metric.update(notQuiescent, 1),
         Effect.logWarning(`The call ${pending.callId} of ${pending.name} was cancelled and is not quiet yet`)
@@ -232,7 +198,7 @@ export class Registry {
       this.closed = true
       // A copy: a call that settles while it is cancelled leaves the set.
       for (const call of Array.from(this.inFlight)) call.cancel(shutdown)
-      return Effect.andThen(this.idle(except), Fiber.interruptAll(this.#observing))
+      return Effect.andThen(this.idle(except), this.observers.interrupt)
     })
   }
 
