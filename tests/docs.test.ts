@@ -5,6 +5,7 @@ import { existsSync, globSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { assert, describe, it } from "vitest"
 import { root } from "../tools/run.ts"
+import { requirements } from "./conformance/requirements.ts"
 import { programsOf } from "./docs/programs.ts"
 import * as Workshop from "./docs/workshop.ts"
 
@@ -46,6 +47,16 @@ describe("our pages", () => {
       if (output !== undefined) assert.strictEqual(outputs[index], output, `${page}:${line}`)
     }
   }, patience)
+
+  it("cite clauses that are there", () => {
+    const known = new Set<string>(requirements.map(({ id }) => id))
+    const unknown = pages.flatMap((page) =>
+      Array.from(read(page).matchAll(/\b[A-Z]+-\d{2}\b/g), ([id]) => id)
+        .filter((id) => !known.has(id))
+        .map((id) => `${page} cites ${id}`)
+    )
+    assert.deepStrictEqual(unknown, [])
+  })
 
   it("link to files that are there", () => {
     const broken = pages.flatMap((page) =>
