@@ -26,7 +26,9 @@ import { FiberWork, PromiseWork, type Source, tie } from "./internal/work.ts"
  * `signal.reason`, is named `AbortError` or coded `ABORT_ERR`, or has such a value in its `cause` chain.
  */
 export const promise = <A>(f: (signal: AbortSignal) => PromiseLike<A> | A): Effect.Effect<A, Cause.UnknownError> =>
-  Effect.suspend(() => tie(new PromiseWork<A, Cause.UnknownError>((work) => f(work.signal), { failure: rejected })))
+  Effect.suspend(() =>
+    tie(() => new PromiseWork<A, Cause.UnknownError>((work) => f(work.signal), { failure: rejected }))
+  )
 
 // By reference: effect compares the failures of a cause by their fields, and a rejection can be anything.
 const rejected = (cause: unknown): Cause.UnknownError =>
@@ -39,17 +41,10 @@ const rejected = (cause: unknown): Cause.UnknownError =>
  * **Interruption**: as that of `effect`. The listener is gone in every exit.
  */
 export const interruptOn = <A, E, R>(effect: Effect.Effect<A, E, R>, signal: AbortSignal): Effect.Effect<A, E, R> =>
-  Effect.suspend(() =>
-    signal.aborted
-      ? Effect.failCause(abortedBy(signal))
-      // `tie` starts the work with this fiber's context, which holds R.
-      : tie(new FiberWork<A, E>(effect as Effect.Effect<A, E>, { source: callerOf(signal) }))
-  )
+  // `tie` starts the work with this fiber's context, which holds R.
+  Effect.suspend(() => tie(() => new FiberWork<A, E>(effect as Effect.Effect<A, E>, { source: callerOf(signal) })))
 
 const callerOf = (signal: AbortSignal): Source => ({ signal, cancellation: Cancellation.byCaller })
-
-const abortedBy = (signal: AbortSignal): Cause.Cause<never> =>
-  Cause.annotate(Cause.interrupt(), Cancellation.byCaller(signal.reason).annotations)
 
 /**
  * Runs `effect` as a promise that settles at quiescence: after an abort, once every finalizer has run. An effect whose
@@ -67,7 +62,6 @@ export const runPromiseWith =
   <R>(context: Context.Context<R>) =>
   <A, E>(effect: Effect.Effect<A, E, R>, { signal }: { readonly signal: AbortSignal }): Promise<A> =>
     new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason)
       const work = new FiberWork<A, E>(effect as Effect.Effect<A, E>, { source: callerOf(signal) })
       work.start(context as Context.Context<never>)
       work.observe((exit) => {
@@ -81,20 +75,24 @@ export const runPromiseWith =
  * A signal that aborts when the scope closes, for handing to promise code that lives as long as the scope does. Its
  * reason is that of the call or work it was made in, if that was cancelled, otherwise an `AbortError`.
  */
-export const signal: Effect.Effect<AbortSignal, never, Scope.Scope> = Effect.withFiber((fiber) =>
-  Effect.map(
+export const signal: Effect.Effect<AbortSignal, never, Scope.Scope> = Effect.withFiber((fiber) => {
+  // Read now: a fiber that is over when the scope closes has lost its context.
+  const ward = Ward.of(fiber.context)
+  return Effect.map(
     Effect.acquireRelease(
       Effect.sync(() => new AbortController()),
       (controller) =>
-        Effect.sync(() =>
+        Effect.sync(() => {
+          const cancellation = ward?.cancellation
+          // Not `??` on the reason: it can be `null`.
           controller.abort(
-            Ward.of(fiber.context)?.cancellation?.abortReason ?? Cancellation.abortError("the scope was closed")
+            cancellation === undefined ? Cancellation.abortError("the scope was closed") : cancellation.abortReason
           )
-        )
+        })
     ),
     (controller) => controller.signal
   )
-)
+})
 
 /**
  * A signal that aborts as soon as one of `signals` does, with its reason: that of the first to abort in time. Of several
@@ -103,19 +101,10 @@ export const signal: Effect.Effect<AbortSignal, never, Scope.Scope> = Effect.wit
 export const fuse = (...signals: ReadonlyArray<AbortSignal>): Effect.Effect<AbortSignal, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
-      Effect.sync(() => {
-        const controller = new AbortController()
-        const subscriptions: Array<SignalHub.Subscription> = []
-        for (const signal of signals) {
-          if (signal.aborted) controller.abort(signal.reason)
-          if (controller.signal.aborted) break
-          subscriptions.push(SignalHub.subscribe(signal, (reason) => controller.abort(reason)))
-        }
-        return { signal: controller.signal, subscriptions }
-      }),
-      ({ subscriptions }) => Effect.sync(() => subscriptions.forEach(SignalHub.unsubscribe))
+      Effect.sync(() => SignalHub.fuse(signals)),
+      (fused) => Effect.sync(() => SignalHub.release(fused))
     ),
-    (fused) => fused.signal
+    ({ signal }) => signal
   )
 
 /**

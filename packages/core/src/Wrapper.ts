@@ -12,13 +12,14 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import * as Abortable from "./Abortable.ts"
 import * as Deadline from "./Deadline.ts"
 import * as Cancellation from "./internal/cancellation.ts"
 import { snapshot } from "./internal/json.ts"
 import * as SignalHub from "./internal/signalHub.ts"
 import { Token } from "./internal/token.ts"
 import * as Ward from "./internal/ward.ts"
-import { failures, FiberWork, PromiseWork, tie } from "./internal/work.ts"
+import { failures, FiberWork, PromiseWork, type Source, tie } from "./internal/work.ts"
 import type { Json } from "./Json.ts"
 import type * as ToolCall from "./ToolCall.ts"
 import type * as ToolResult from "./ToolResult.ts"
@@ -76,14 +77,11 @@ export const flatten = (wrappers: ReadonlyArray<Wrapper>): ReadonlyArray<Wrapper
  * reason Wrapper. Once `next` is over, the signal changes nothing.
  */
 export const withCancel = (next: Next, signal: AbortSignal): Next =>
-  Effect.suspend(() => {
-    const cancellation = (cause: unknown) => Cancellation.make({ _tag: "Wrapper", cause })
-    return signal.aborted
-      ? Effect.failCause(Cause.annotate(Cause.interrupt(), cancellation(signal.reason).annotations))
-      : tie(
-        new FiberWork<Json, ToolResult.ToolCallFailed>(leased(next), { source: { signal, cancellation } })
-      )
-  })
+  tie(() =>
+    new FiberWork<Json, ToolResult.ToolCallFailed>(leased(next), {
+      source: { signal, cancellation: (cause) => Cancellation.make({ _tag: "Wrapper", cause }) }
+    })
+  )
 
 /** Attaches a context to the call's result, after those of the body. Dies when it is not JSON. */
 export const deferContext = (context: Json): Effect.Effect<void, never, Dispatch> =>
@@ -113,36 +111,48 @@ export const fromPromise = (
     tools: PromiseTools
   ) => PromiseLike<Json> | Json
 ): Wrapper =>
-(next, call) =>
+  // Under the function's own name, which a refusal tells.
+  Object.defineProperty(promiseWrapper(wrap), "name", { value: wrap.name })
+
+const promiseWrapper = (wrap: Parameters<typeof fromPromise>[0]): Wrapper => (next, call) =>
   Effect.withFiber((fiber) => {
-    const subscriptions: Array<SignalHub.Subscription> = []
+    const fused: Array<SignalHub.Fused> = []
+    const stopped: Array<Cancellation.Cancellation> = []
     const wrapper = new PromiseWork<Json, unknown>((work) => {
       const signal = work.signal as LiveSignal
       const derive = (other: AbortSignal): LiveSignal => {
-        const controller = new AbortController()
-        for (const source of [signal, other]) {
-          if (source.aborted) controller.abort(source.reason)
-          else subscriptions.push(SignalHub.subscribe(source, (reason) => controller.abort(reason)))
-        }
-        return controller.signal as LiveSignal
+        const derived = SignalHub.fuse([signal, other])
+        fused.push(derived)
+        return derived.signal as LiveSignal
       }
-      return wrap((signal) => runNext(leased(next), signal, work, fiber.context), call, { signal, derive })
+      const run = (signal: LiveSignal) =>
+        asPromise(leased(next), fiber.context, {
+          signal,
+          // A live signal aborts with the wrapper's work, whose own reason is the typed one.
+          cancellation: (cause) => {
+            const cancellation = work.cancellation ?? Cancellation.make({ _tag: "Wrapper", cause })
+            stopped.push(cancellation)
+            return cancellation
+          }
+        })
+      return wrap(run, call, { signal, derive })
     }, {})
-    wrapper.observe(() => subscriptions.forEach(SignalHub.unsubscribe))
-    return tie(wrapper)
+    wrapper.observe(() => fused.forEach(SignalHub.release))
+    return Abortable.handling(
+      tie(() => wrapper),
+      Effect.catchCause((cause) => {
+        // A wrapper that passes on why its `next` was stopped has not failed: it was stopped, too.
+        const passedOn = stopped.find(({ abortReason }) => failures(cause).includes(abortReason))
+        return Effect.failCause(
+          passedOn === undefined ? cause : Cause.annotate(Cause.interrupt(), passedOn.annotations)
+        )
+      })
+    )
   })
 
-const runNext = (
-  next: Effect.Effect<Json, ToolResult.ToolCallFailed>,
-  signal: LiveSignal,
-  wrapper: PromiseWork<Json, unknown>,
-  context: Context.Context<never>
-): Promise<Json> => {
-  // Not the signal's own story: a live signal aborts with the wrapper, whose reason is the typed one.
-  const cancellation = (cause: unknown) => wrapper.cancellation ?? Cancellation.make({ _tag: "Wrapper", cause })
-  const result = new Promise<Json>((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason)
-    const work = new FiberWork<Json, ToolResult.ToolCallFailed>(next, { source: { signal, cancellation } })
+const asPromise = <A, E>(effect: Effect.Effect<A, E>, context: Context.Context<never>, source: Source): Promise<A> => {
+  const promise = new Promise<A>((resolve, reject) => {
+    const work = new FiberWork<A, E>(effect, { source })
     work.start(context)
     work.observe((exit) => {
       if (exit._tag === "Success") return resolve(exit.value)
@@ -151,8 +161,8 @@ const runNext = (
     })
   })
   // A wrapper may leave it unawaited: it is then interrupted when the wrapper settles, and rejects to nobody.
-  result.catch(() => {})
-  return result
+  promise.catch(() => {})
+  return promise
 }
 
 /** The fiber that runs a wrapper has the lease in its context already. */

@@ -20,6 +20,7 @@ import type * as ToolCall from "../ToolCall.ts"
 import * as ToolResult from "../ToolResult.ts"
 import * as Cancellation from "./cancellation.ts"
 import { inherit } from "./context.ts"
+import type { Failure } from "./failure.ts"
 import { type Failed, none, toFailure } from "./outcome.ts"
 import type { Entry, Registry } from "./registry.ts"
 import * as SignalHub from "./signalHub.ts"
@@ -37,6 +38,7 @@ export class Call implements Ward.Ward, Ward.Owned {
   readonly token: Token = new Token(this)
   /** The owner inside which this call was made. */
   readonly parent: Ward.Owner | undefined
+  readonly outer = undefined
   readonly clock: Clock.Clock
   /** The tool, as far as it is known: first when the call is launched, and again when it is looked up for good. */
   entry: Entry | undefined
@@ -50,6 +52,8 @@ export class Call implements Ward.Ward, Ward.Owned {
   dispatched = false
   journaled = false
   concludesTurn = false
+  /** What the call's work last failed with after it was cancelled. */
+  late: Failure | undefined = undefined
   /** The latest run of the body. */
   run: Ward.Owner | undefined = undefined
   readonly bodyContexts: Array<Json> = []
@@ -58,6 +62,8 @@ export class Call implements Ward.Ward, Ward.Owned {
 
   readonly #signal: AbortSignal | undefined
   readonly #launched: Entry | undefined
+  /** While the call is being launched: the fiber in whose operation that happens. */
+  #launcher: Fiber.Fiber<unknown, unknown> | undefined
   readonly #works: Array<Work<any, any>> = []
   readonly #observers: Array<(exit: Exit.Exit<ToolResult.ToolResult>) => void> = []
   #exit: Exit.Exit<ToolResult.ToolResult> | undefined = undefined
@@ -75,6 +81,7 @@ export class Call implements Ward.Ward, Ward.Owned {
     readonly entry: Entry | undefined
     readonly parent: Ward.Owner | undefined
     readonly signal: AbortSignal | undefined
+    readonly fiber: Fiber.Fiber<unknown, unknown> | undefined
     readonly context: Context.Context<never>
   }) {
     this.registry = launch.registry
@@ -85,18 +92,20 @@ export class Call implements Ward.Ward, Ward.Owned {
     this.sinceMillis = this.clock.currentTimeMillisUnsafe()
     this.entry = this.#launched = launch.entry
     this.#signal = launch.signal
+    this.#launcher = launch.fiber
     this.pending = this.#view(null, emptyMetadata)
   }
 
   /** Runs the pipeline in the call's fiber, up to its first wait. */
   start(pipeline: Effect.Effect<ToolResult.ToolResult>): void {
-    const fiber = Effect.runForkWith(Ward.enter(this.context, this))(
+    const fiber = Effect.runForkWith(Ward.enter(this.registry.fiberContext(this.context), this))(
       Effect.withFiber((fiber) => {
         this.#fiber = fiber
         return pipeline
       }),
       { uninterruptible: true }
     )
+    this.#launcher = undefined
     fiber.addObserver((exit) => {
       this.#exit = exit
       if (exit._tag === "Failure") this.registry.drop(this)
@@ -156,8 +165,18 @@ export class Call implements Ward.Ward, Ward.Owned {
     this.registry.changed(this)
   }
 
+  /**
+   * Up to its first wait the call runs within an operation of the fiber that waits for it. If something in there
+   * interrupts that fiber (a getter of the arguments, a policy), the fiber sees it only after the operation, and the
+   * call would run on. Called before each thing that a cancelled call must not begin.
+   */
+  hear(): void {
+    if (this.#launcher !== undefined && isInterruptionPending(this.#launcher)) this.cancel(Cancellation.interrupted)
+  }
+
   /** Listens to the caller's signal, or is refused where that has aborted. */
   listen(): void {
+    this.hear()
     const signal = this.#signal
     if (signal === undefined) return
     if (signal.aborted) this.refuse(Cancellation.byCaller(signal.reason))
@@ -188,7 +207,11 @@ export class Call implements Ward.Ward, Ward.Owned {
   /** `work` belongs to the call until it is quiet. */
   track(work: Work<any, any>): void {
     this.#works.push(work)
-    work.observe(() => void this.#works.splice(this.#works.indexOf(work), 1))
+    work.observe(() => {
+      this.#works.splice(this.#works.indexOf(work), 1)
+      // The innermost settles first: what it failed with and an outer one passed on is the outer one's by now.
+      this.late = work.late ?? this.late
+    })
   }
 
   /** Says whether the call got past policy and approval; only the first word counts. */
@@ -237,5 +260,9 @@ export class Call implements Ward.Ward, Ward.Owned {
     else observer(this.#exit)
   }
 }
+
+/** Effect keeps this to itself, and there is no other sign of it inside the operation. */
+const isInterruptionPending = (fiber: Fiber.Fiber<unknown, unknown>): boolean =>
+  (fiber as { readonly _deferredInterrupt?: boolean })._deferredInterrupt === true
 
 const emptyMetadata: { readonly [key: string]: Json } = Object.freeze({})

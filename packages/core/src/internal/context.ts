@@ -8,6 +8,7 @@
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as Random from "effect/Random"
 import * as References from "effect/References"
@@ -65,3 +66,16 @@ export const capture = (context: Context.Context<never>): Context.Context<never>
     Wrapper.Dispatch,
     Scope.Scope
   )(context as Context.Context<Tracer.ParentSpan | Wrapper.Dispatch | Scope.Scope>)
+
+/**
+ * For the fibers of wrappers: they do not yield between two operations of their own, where an interrupt would come
+ * between one failure handler and the next and drop the failure. Each wait of theirs can be interrupted as ever.
+ */
+export const undivided = (context: Context.Context<never>): Context.Context<never> =>
+  Context.add(context, Scheduler.PreventSchedulerYield, true) as Context.Context<never>
+
+/** For a body inside wrappers, which yields like any other. */
+export const yielding: <A, E>(body: Effect.Effect<A, E>) => Effect.Effect<A, E> = Effect.provideService(
+  Scheduler.PreventSchedulerYield,
+  false
+)

@@ -1,11 +1,14 @@
 /**
  * The error of a deadline, and the expiry of one piece of work under it.
  */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
 import * as Equal from "effect/Equal"
 import * as Cancellation from "./cancellation.ts"
-import { type Expiry, failures } from "./work.ts"
+import type { Expiry } from "./work.ts"
 
 /**
  * The deadline fired first, and the work is quiet. `cause` is what the work failed with after that, if it did. Whether
@@ -34,11 +37,25 @@ export const expiry = <E>(
       new DeadlineExceeded(cause === undefined ? { code, timeout } : { code, timeout, cause })
     )
   return {
-    timeout,
+    begin: (context) => {
+      const clock = Context.get(context, Clock.Clock)
+      const began = now(clock)
+      return Effect.suspend(() => sleepSince(clock, began, timeout))
+    },
     cancellation: new Cancellation.Cancellation(
       { _tag: "Deadline", deadline: Symbol(code) },
       () => first ??= make()
     ),
-    error: (late) => fail(late === undefined ? first ??= make() : make(failures(late)[0]))
+    error: (late) => fail(late.length === 0 ? first ??= make() : make(late[0]))
   }
+}
+
+/** In milliseconds. Monotonic: no deadline moves because somebody sets the time of day. */
+export const now = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
+
+/** Sleeps what is left of `timeout`, which began at `began`. */
+export const sleepSince = (clock: Clock.Clock, began: number, timeout: Duration.Duration): Effect.Effect<void> => {
+  // In whole milliseconds, as timers count: rounded down, for a deadline may be late and never early.
+  const elapsed = Math.trunc(now(clock) - began)
+  return clock.sleep(elapsed === 0 ? timeout : Duration.millis(Duration.toMillis(timeout) - elapsed))
 }

@@ -4,9 +4,9 @@
  * Whatever is started here is work that belongs to the call, tied to whoever awaits it. So it can be interrupted on
  * whatever fiber and in whatever region a wrapper runs it, and nothing counts as over before it is quiet.
  */
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { identity } from "effect/Function"
 import * as Journal from "../Journal.ts"
 import type { Json } from "../Json.ts"
 import type * as ToolCall from "../ToolCall.ts"
@@ -14,6 +14,7 @@ import type * as ToolResult from "../ToolResult.ts"
 import type { Next, Wrapper } from "../Wrapper.ts"
 import type { Call } from "./call.ts"
 import * as Cancellation from "./cancellation.ts"
+import { yielding } from "./context.ts"
 import { expiry } from "./deadline.ts"
 import { NotJson, snapshot } from "./json.ts"
 import * as Outcome from "./outcome.ts"
@@ -88,18 +89,17 @@ const refuse = (call: Call, message: string): ToolResult.ToolCallFailed =>
   call.issue(Outcome.wrapperFailed(new Error(message)))
 
 /**
- * Starts work of the call and awaits it, unless the call or the work around it is being cancelled: an interrupted
- * wrapper's handlers may still try.
+ * Starts work of the call and awaits it. It does not run when the call or the work around it is being cancelled: an
+ * interrupted wrapper's handlers may still try.
  */
 const belonging = <A, E>(call: Call, make: () => Work<A, E>): Effect.Effect<A, E> =>
-  Effect.withFiber((fiber) => {
-    const cancellation = call.cancellation ?? Ward.of(fiber.context)?.cancellation
-    if (cancellation !== undefined) {
-      return Effect.failCause(Cause.annotate(Cause.interrupt(), cancellation.annotations))
-    }
+  tie((context) => {
+    call.hear()
     const work = make()
-    call.track(work)
-    return tie(work)
+    const cancellation = call.cancellation ?? Ward.cancellationOf(Ward.of(context))
+    if (cancellation === undefined) call.track(work)
+    else work.interrupt(cancellation)
+    return work
   })
 
 /** Journal, then body. The mark is written once, also when a wrapper retries. */
@@ -123,11 +123,13 @@ const run = (call: Call, entry: Entry, parameters: unknown): Effect.Effect<unkno
 
 const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, ToolResult.ToolCallFailed> => {
   const { body, timeout } = entry.definition
+  const { listsTimeout, wrappers } = call.registry.services
+  const wrapped = wrappers.length === 0 ? identity : yielding
   const options: Options<ToolResult.ToolCallFailed> = {
     owner: call.run = new Ward.Owner(call),
     failure: (thrown) => call.issue(Outcome.toolFailed(thrown, encodeFailure(entry, thrown))),
     // Where `Wrapper.timeout` is listed, the budget is enforced there.
-    expiry: timeout === undefined || call.registry.services.listsTimeout
+    expiry: timeout === undefined || listsTimeout
       ? undefined
       : expiry(timeout, "TOOL_TIMEOUT", (exceeded) => call.issue(Outcome.timedOut(exceeded)))
   }
@@ -140,7 +142,7 @@ const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, 
   const work: Work<unknown, ToolResult.ToolCallFailed> = body._tag === "Promise"
     ? new PromiseWork<unknown, ToolResult.ToolCallFailed>(execute, options)
     : new FiberWork<unknown, ToolResult.ToolCallFailed>(
-      Effect.scoped(Effect.suspend(() => execute() as Effect.Effect<unknown, unknown>)),
+      wrapped(Effect.scoped(Effect.suspend(() => execute() as Effect.Effect<unknown, unknown>))),
       options
     )
   return work

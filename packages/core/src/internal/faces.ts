@@ -22,7 +22,7 @@ export const make = (registry: Registry): ToolRegistry.Shape => {
   const execute = (input: ToolCall.Input): Effect.Effect<ToolResult.ToolResult> =>
     Effect.withFiber((fiber) =>
       Effect.callback((resume) => {
-        const call = registry.launch(input, origin(input, fiber.context))
+        const call = registry.launch(input, { ...origin(input, fiber.context), fiber })
         call.observe(resume)
         return Effect.suspend(() => {
           call.cancel(Ward.of(fiber.context)?.cancellation ?? Cancellation.interrupted)

@@ -1,12 +1,13 @@
 /**
  * What decided a call, and how that becomes its result. Pure: every rule of precedence is here.
  *
- * Cancellation replaces success and nothing else. So an exit is read for failures first (also for those that a pending
- * interrupt dropped, `failures`), and only an exit that has none is the cancellation's.
+ * Cancellation replaces success and nothing else. So an exit is read for failures first, and only one that has none, and
+ * from which none was dropped unhandled, is the cancellation's.
  */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import type * as Approval from "../Approval.ts"
+import type { CancelReason } from "../CancelReason.ts"
 import { DeadlineExceeded } from "../Deadline.ts"
 import type { Json } from "../Json.ts"
 import { Denied } from "../Policy.ts"
@@ -49,7 +50,11 @@ const threw = (code: ToolResult.Code, thrown: unknown): Failed => {
 
 export const aborted = (call: Call, cause?: Cause.Cause<unknown>): Failed => {
   const cancellation = call.cancellation ?? (cause && Cancellation.fromCause(cause)) ?? Cancellation.interrupted
-  const detail = { reason: cancellation.reason._tag }
+  return abortedBy(call, cancellation.reason._tag)
+}
+
+const abortedBy = (call: Call, reason: CancelReason["_tag"]): Failed => {
+  const detail = { reason }
   return call.dispatched
     ? failed("ABORTED", "AbortError", "tool call aborted", detail)
     : failed("ABORTED_BEFORE_DISPATCH", "AbortError", "tool call aborted before dispatch", detail)
@@ -152,8 +157,13 @@ export const ofReview = (call: Call, outcome: Outcome, cause: Cause.Cause<unknow
 /** Wrappers, journal and body that did not yield a value. */
 export const ofDispatch = (call: Call, cause: Cause.Cause<unknown>): Failed => {
   const thrown = ownFailures(call, cause)
-  if (thrown.length === 0) return aborted(call, cause)
-  const first = thrown[0]
+  const { late } = call
+  if (thrown.length === 0 && (late === undefined || late.handled)) {
+    // Interrupted, and by nobody who owns the call: it was a wrapper, by whatever means.
+    const byWrapper = call.cancellation === undefined && call.registry.services.wrappers.length > 0
+    return byWrapper ? abortedBy(call, "Wrapper") : aborted(call, cause)
+  }
+  const first = thrown.length === 0 ? late?.thrown : thrown[0]
   if (call.hasIssued(first)) return ofResult(first.result)
   return first instanceof DeadlineExceeded ? timedOut(first) : wrapperFailed(first)
 }

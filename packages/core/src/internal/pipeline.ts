@@ -74,6 +74,7 @@ const window = <A>(
   stage: Stage,
   effect: () => Effect.Effect<A, unknown>
 ): Effect.Effect<Exit.Exit<A, unknown>> => {
+  call.hear()
   if (call.stage !== stage) call.enter(stage)
   return Effect.exit(Effect.interruptible(call.withServices(Effect.suspend(effect))))
 }
@@ -97,6 +98,7 @@ type Reviewed = readonly [outcome: Outcome.Outcome, contexts: ReadonlyArray<Json
  * A policy that threw is not asked again, nor one whose call a wrapper's fault ended.
  */
 const review = Effect.fnUntraced(function*(call: Call, outcome: Outcome.Outcome): Effect.fn.Return<Reviewed> {
+  call.hear()
   let reviewed: Reviewed = [outcome, [...call.bodyContexts, ...call.wrapperContexts]]
   for (const post of call.registry.services.reviews) {
     const [outcome, contexts] = reviewed
@@ -110,6 +112,7 @@ const review = Effect.fnUntraced(function*(call: Call, outcome: Outcome.Outcome)
       : [Outcome.ofReview(call, outcome, exit.cause), contexts]
   }
   // Policies, wrappers and approval channels may have left calls of their own running.
+  call.hear()
   const owner = call.close()
   if (owner !== undefined) yield* endOwned(owner)
   return reviewed[0]._tag === "Success" && call.cancellation !== undefined

@@ -11,6 +11,7 @@ import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import { identity } from "effect/Function"
 import * as Metric from "effect/Metric"
 import type { Channel } from "../Approval.ts"
 import type { Observer } from "../Observer.ts"
@@ -21,7 +22,7 @@ import type * as ToolResult from "../ToolResult.ts"
 import type { Wrapper } from "../Wrapper.ts"
 import { Call } from "./call.ts"
 import * as Cancellation from "./cancellation.ts"
-import { inherit } from "./context.ts"
+import { inherit, undivided } from "./context.ts"
 import { Observers } from "./observers.ts"
 import { pipeline } from "./pipeline.ts"
 import type * as Ward from "./ward.ts"
@@ -63,6 +64,8 @@ export interface Origin {
   readonly caller?: Context.Context<never> | undefined
   readonly parent?: Ward.Owner | undefined
   readonly signal?: AbortSignal | undefined
+  /** The fiber that waits for the call, and launches it in one of its own operations. */
+  readonly fiber?: Fiber.Fiber<unknown, unknown> | undefined
 }
 
 /** Whoever waits for quiescence, and the calls it does not wait for. */
@@ -74,10 +77,12 @@ interface Waiter {
 export class Registry {
   readonly services: Services
   readonly inFlight = new Set<Call>()
+  readonly observers: Observers
   closed = false
   readonly #context: Context.Context<never>
   readonly #contexts: (entry: Entry | undefined, caller: Context.Context<never>) => Context.Context<never>
-  readonly observers: Observers
+  /** The context of a call's fiber, made of the call's. */
+  readonly fiberContext: (context: Context.Context<never>) => Context.Context<never>
   readonly #tools = new Map<string, Entry>()
   readonly #waiters = new Set<Waiter>()
   readonly #watch: Watch
@@ -90,6 +95,7 @@ export class Registry {
     this.#context = context
     this.observers = new Observers(services.observers)
     this.#watch = new Watch(context, services.grace, (call) => this.#notQuiescent(call))
+    this.fiberContext = services.wrappers.length === 0 ? identity : memoizeLast(undivided)
     this.#contexts = memoizeLast((entry, caller) => {
       check(caller)
       return inherit(entry?.context ?? context, caller)
@@ -133,10 +139,10 @@ export class Registry {
   }
 
   /** Starts a call at once. It may have settled when this returns. */
-  launch(input: ToolCall.Input, { caller, parent, signal }: Origin): Call {
+  launch(input: ToolCall.Input, { caller, fiber, parent, signal }: Origin): Call {
     const entry = this.lookup(input.name)
     const context = caller === undefined ? entry?.context ?? this.#context : this.#contexts(entry, caller)
-    const call = new Call({ registry: this, input, entry, parent, signal, context })
+    const call = new Call({ registry: this, input, entry, parent, signal, fiber, context })
     this.inFlight.add(call)
     this.changed(call)
     if (this.closed) call.refuse(shutdown)
@@ -228,10 +234,10 @@ const awaitEnd = (call: Call): Effect.Effect<void> =>
   Effect.callback((resume) => call.observe(() => resume(Effect.void)))
 
 /** Remembers the last answer: a fiber that makes many calls makes them all with one context. */
-const memoizeLast = <A, B, C>(f: (a: A, b: B) => C): (a: A, b: B) => C => {
-  let last: { readonly a: A; readonly b: B; readonly c: C } | undefined
-  return (a, b) => {
-    if (last === undefined || last.a !== a || last.b !== b) last = { a, b, c: f(a, b) }
-    return last.c
+const memoizeLast = <Args extends ReadonlyArray<unknown>, A>(f: (...args: Args) => A): (...args: Args) => A => {
+  let last: { readonly args: Args; readonly value: A } | undefined
+  return (...args) => {
+    if (last?.args.every((arg, index) => arg === args[index]) !== true) last = { args, value: f(...args) }
+    return last!.value
   }
 }

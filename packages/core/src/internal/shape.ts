@@ -66,7 +66,7 @@ const standardCodec = (schema: Standard): Codec => {
     Effect.suspend(() => {
       const result = schema["~standard"].validate(value)
       return isPromiseLike(result)
-        ? Effect.flatMap(tie(new PromiseWork<StandardSchemaV1.Result<any>, unknown>(() => result, {})), conclude)
+        ? Effect.flatMap(tie(() => new PromiseWork<StandardSchemaV1.Result<any>, unknown>(() => result, {})), conclude)
         : conclude(result)
     })
   return { decode: validate, encode: validate }

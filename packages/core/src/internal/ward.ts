@@ -13,6 +13,8 @@ import * as Cancellation from "./cancellation.ts"
 export interface Ward {
   readonly cancellation: Cancellation.Cancellation | undefined
   readonly owner: Owner | undefined
+  /** The work around this one; none around a call, whose parent reaches it through its owner. */
+  readonly outer: Ward | undefined
 }
 
 /** What an owner must be able to do to a call that was made inside it. */
@@ -83,6 +85,14 @@ export const enter = <R>(context: Context.Context<R>, ward: Ward): Context.Conte
   Context.add(context, Current, ward) as Context.Context<R>
 
 export const of = (context: Context.Context<never>): Ward | undefined => Context.getOrUndefined(context, Current)
+
+/** Why `ward` or something around it is being stopped: the news may still be on its way inwards. */
+export const cancellationOf = (ward: Ward | undefined): Cancellation.Cancellation | undefined => {
+  for (let at = ward; at !== undefined; at = at.outer) {
+    if (at.cancellation !== undefined) return at.cancellation
+  }
+  return undefined
+}
 
 const owner = Symbol("@quiesce/core/owner")
 

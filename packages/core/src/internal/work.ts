@@ -12,31 +12,32 @@
  * 4. A work that owns calls is over after them, and whoever observes is told once, when timer and listener are released.
  */
 import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Cancellation from "./cancellation.ts"
+import * as Failure from "./failure.ts"
 import * as SignalHub from "./signalHub.ts"
 import { isAbort } from "./thrown.ts"
 import * as Ward from "./ward.ts"
 
 export interface Expiry<E> {
-  readonly timeout: Duration.Duration
+  /** Starts to count, in the context of the work. What it returns ends when the deadline is due. */
+  readonly begin: (context: Context.Context<never>) => Effect.Effect<void>
   readonly cancellation: Cancellation.Cancellation
-  /** `late` is what the work failed with after the deadline fired, if it did. */
-  readonly error: (late: Cause.Cause<unknown> | undefined) => E
+  /** `late` is what the work failed with after the deadline fired. */
+  readonly error: (late: ReadonlyArray<unknown>) => E
 }
 
-/** A signal that asks the work to stop. Whoever gives it has seen that it is not aborted yet. */
+/** A signal that asks the work to stop. Work whose signal is aborted when it is started does not begin. */
 export interface Source {
   readonly signal: AbortSignal
   readonly cancellation: (abortReason: unknown) => Cancellation.Cancellation
 }
 
 export interface Options<E> {
-  /** Turns a failure or defect of the work into its one typed failure; without it the cause is kept as it is. */
+  /** Turns a failure or defect of the work into its one typed failure; without it the first is kept as it is. */
   readonly failure?: ((thrown: unknown) => E) | undefined
   readonly expiry?: Expiry<E> | undefined
   readonly source?: Source | undefined
@@ -45,10 +46,12 @@ export interface Options<E> {
 }
 
 export abstract class Work<A, E> implements Ward.Ward {
-  started = false
   cancellation: Cancellation.Cancellation | undefined = undefined
   exit: Exit.Exit<A, E> | undefined = undefined
+  /** What the work failed with after it was cancelled. */
+  late: Failure.Failure | undefined = undefined
   owner: Ward.Owner | undefined
+  outer: Ward.Ward | undefined = undefined
   readonly #options: Options<E>
   readonly #observers: Array<(exit: Exit.Exit<A, E>) => void> = []
   #controller: AbortController | undefined = undefined
@@ -75,31 +78,37 @@ export abstract class Work<A, E> implements Ward.Ward {
     return this.#controller.signal
   }
 
+  /** Begins. Work that was cancelled before settles without having run. */
   start(context: Context.Context<never>): void {
-    this.started = true
-    this.owner ??= Ward.of(context)?.owner
+    if (this.cancellation !== undefined) return this.settle(Exit.interrupt())
+    this.outer = Ward.of(context)
+    this.owner ??= this.outer?.owner
     const { expiry, source } = this.#options
     if (source !== undefined) {
-      this.#subscription = SignalHub.subscribe(
-        source.signal,
-        (abortReason) => this.interrupt(source.cancellation(abortReason))
-      )
+      const { cancellation, signal } = source
+      if (signal.aborted) {
+        this.cancellation = cancellation(signal.reason)
+        return this.settle(Exit.interrupt())
+      }
+      this.#subscription = SignalHub.subscribe(signal, (reason) => this.interrupt(cancellation(reason)))
     }
+    const due = expiry?.begin(context)
     this.run(context)
-    if (expiry !== undefined && this.exit === undefined) {
+    if (expiry !== undefined && due !== undefined && this.exit === undefined) {
       this.#timer = Effect.runForkWith(context)(
-        Effect.andThen(Effect.sleep(expiry.timeout), Effect.sync(() => this.interrupt(expiry.cancellation)))
+        Effect.andThen(due, Effect.sync(() => this.interrupt(expiry.cancellation)))
       )
     }
   }
 
   interrupt(cancellation: Cancellation.Cancellation): void {
     if (this.cancellation !== undefined || this.exit !== undefined) return
-    this.cancellation = cancellation
+    // The work around this one may be cancelled already, and its interruption on the way inwards: that came first.
+    this.cancellation = Ward.cancellationOf(this.outer) ?? cancellation
     // The innermost first: an inner call that is told by its own fiber's interruption would not know its parent's reason.
-    this.#options.owner?.cancel(cancellation)
-    this.#controller?.abort(cancellation.abortReason)
-    this.abort(cancellation)
+    this.#options.owner?.cancel(this.cancellation)
+    this.#controller?.abort(this.cancellation.abortReason)
+    this.abort(this.cancellation)
   }
 
   observe(observer: (exit: Exit.Exit<A, E>) => void): void {
@@ -114,6 +123,9 @@ export abstract class Work<A, E> implements Ward.Ward {
   }
 
   #settled(exit: Exit.Exit<A, unknown>): void {
+    const { source } = this.#options
+    // An abort that we have not heard of: the event is still on its way through the listeners, or one of them stopped it.
+    if (source?.signal.aborted === true) this.cancellation ??= source.cancellation(source.signal.reason)
     this.exit = this.#conclude(exit)
     this.#timer?.interruptUnsafe()
     if (this.#subscription !== undefined) SignalHub.unsubscribe(this.#subscription)
@@ -123,30 +135,32 @@ export abstract class Work<A, E> implements Ward.Ward {
   #conclude(exit: Exit.Exit<A, unknown>): Exit.Exit<A, E> {
     const { cancellation } = this
     const { expiry } = this.#options
-    if (exit._tag === "Success" && cancellation === undefined) return Exit.succeed(exit.value)
-    const failures = exit._tag === "Success" ? [] : exit.cause.reasons.filter((reason) => this.#isFailure(reason))
-    if (expiry !== undefined && cancellation === expiry.cancellation) {
-      return Exit.fail(expiry.error(failures.length === 0 ? undefined : Cause.fromReasons(failures)))
+    if (cancellation === undefined) return exit._tag === "Success" ? Exit.succeed(exit.value) : this.#fail(exit.cause)
+    const thrown = exit._tag === "Success" ? [] : failures(exit.cause)
+    const late = thrown.filter((it) => !isAbort(it, cancellation.abortReason))
+    if (cancellation === expiry?.cancellation) {
+      return Exit.failCause(Cause.fromReasons([this.#watch(expiry.error(late))]))
     }
-    const cause = failures.length === 0 ? Cause.empty : this.#translate(failures)
-    if (cancellation !== undefined) return Exit.failCause(interruptedBy(cancellation, cause))
+    return Exit.failCause(
+      interruptedBy(cancellation, late.length === 0 ? [] : [this.#watch(this.#translate(late[0]))])
+    )
+  }
+
+  #fail(cause: Cause.Cause<unknown>): Exit.Exit<never, E> {
+    const thrown = failures(cause)
     // Interrupted by nobody we know: the work interrupted itself.
-    return failures.length === 0 ? exit as Exit.Exit<never, never> : Exit.failCause(cause)
+    if (thrown.length === 0 || this.#options.failure === undefined) return Exit.failCause(cause as Cause.Cause<E>)
+    return Exit.fail(this.#translate(thrown[0]))
   }
 
-  #isFailure(reason: Cause.Reason<unknown>): boolean {
-    if (reason._tag === "Interrupt") return false
-    if (this.cancellation === undefined) return true
-    return !isAbort(reason._tag === "Fail" ? reason.error : reason.defect, this.cancellation.abortReason)
-  }
-
-  #translate(failures: ReadonlyArray<Cause.Reason<unknown>>): Cause.Cause<E> {
+  #translate(thrown: unknown): E {
     const { failure } = this.#options
-    const first = failures[0]
-    if (failure === undefined || first === undefined || first._tag === "Interrupt") {
-      return Cause.fromReasons(failures as ReadonlyArray<Cause.Reason<E>>)
-    }
-    return Cause.fail(failure(first._tag === "Fail" ? first.error : first.defect))
+    return failure === undefined ? thrown as E : failure(thrown)
+  }
+
+  #watch(error: E): Cause.Fail<E> {
+    this.late = { thrown: error, handled: false }
+    return Failure.watch(error, this.late)
   }
 }
 
@@ -195,12 +209,12 @@ export class FiberWork<A, E> extends Work<A, E> {
   }
 
   protected run(context: Context.Context<never>): void {
-    const fiber = Effect.runForkWith(Ward.enter(context, this))(Effect.withFiber((fiber) => {
+    this.#fiber = Effect.runForkWith(Ward.enter(context, this))(Effect.withFiber((fiber) => {
       // Known from the first operation on, for an effect that cancels itself before it suspends.
       this.#fiber = fiber as Fiber.Fiber<A, unknown>
       return this.#effect
     }))
-    fiber.addObserver((exit) => this.settle(exit))
+    this.#fiber.addObserver((exit) => this.settle(exit))
   }
 
   protected abort(cancellation: Cancellation.Cancellation): void {
@@ -209,27 +223,27 @@ export class FiberWork<A, E> extends Work<A, E> {
 }
 
 /**
- * Starts `work` and awaits it.
+ * Makes work, starts it and awaits it.
  *
  * **Interruption**: interrupts the work, for the reason that the ward of this fiber was cancelled for, and waits until
- * it is quiet. A failure it then ends with is kept beside the interruption, also where a pending interrupt skips the
- * handlers of an enclosing effect: `failures` finds it.
+ * it is quiet. A failure it then ends with is kept beside the interruption.
  *
- * The work is started inside `register`: started earlier, a fiber that yields in between would abandon it. And there is
- * no operation between its end and the handler of whoever awaits it: an interrupt that came in between would drop the
- * failure as if it had been handled.
+ * The work is made and started inside `register`: earlier, a fiber that yields in between would abandon it, or be waited
+ * for although it never starts. And there is no operation between its end and the handler of whoever awaits it: an
+ * interrupt that came in between would drop the failure as if it had been handled.
  */
-export const tie = <A, E>(work: Work<A, E>): Effect.Effect<A, E> =>
+export const tie = <A, E>(make: (context: Context.Context<never>) => Work<A, E>): Effect.Effect<A, E> =>
   Effect.withFiber((fiber) =>
     Effect.callback<A, E>((resume) => {
+      const work = make(fiber.context)
       work.start(fiber.context)
       if (work.exit === undefined) {
         work.observe(resume)
-      } else if (work.cancellation === undefined) {
+      } else if (work.exit._tag === "Success") {
         return resume(work.exit)
       } else {
-        // Cancelled and over within this operation. An interrupt of this fiber may be pending, and would replace what
-        // is resumed now by itself: the finalizer must be in place first.
+        // Failed within this operation. An interrupt of this fiber, pending or before the next operation, would replace
+        // what is resumed now by itself: the finalizer must be in place first.
         const { exit } = work
         fiber.currentDispatcher.scheduleTask(() => resume(exit), 0)
       }
@@ -239,13 +253,10 @@ export const tie = <A, E>(work: Work<A, E>): Effect.Effect<A, E> =>
   )
 
 const finish = <A, E>(work: Work<A, E>): Effect.Effect<void, E> =>
-  Effect.withFiber((fiber) => {
-    const cancellation = Ward.of(fiber.context)?.cancellation ?? Cancellation.interrupted
-    work.interrupt(cancellation)
+  Effect.suspend(() => {
+    work.interrupt(Cancellation.interrupted)
     return Effect.flatMap(quiescence(work), (exit) =>
-      exit._tag === "Failure" && !Cause.hasInterruptsOnly(exit.cause)
-        ? Effect.failCause(interruptedBy(work.cancellation ?? cancellation, withoutInterrupts(exit.cause)))
-        : Effect.void)
+      exit._tag === "Failure" && !Cause.hasInterruptsOnly(exit.cause) ? Effect.failCause(exit.cause) : Effect.void)
   })
 
 /** Waits until `work`, which has been started, is quiet. */
@@ -256,36 +267,11 @@ export const quiescence = <A, E>(work: Work<A, E>): Effect.Effect<Exit.Exit<A, E
       : Effect.callback((resume) => work.observe((exit) => resume(Effect.succeed(exit))))
   )
 
-/** Under this key an interruption carries the failure that its work ended with. */
-class LateFailure extends Context.Service<LateFailure, Cause.Cause<unknown>>()("@quiesce/core/LateFailure") {}
+const interruptedBy = <E>(
+  cancellation: Cancellation.Cancellation,
+  failures: ReadonlyArray<Cause.Fail<E>>
+): Cause.Cause<E> => Cause.fromReasons([Cause.makeInterruptReason().annotate(cancellation.annotations), ...failures])
 
-const interruptedBy = <E>(cancellation: Cancellation.Cancellation, failure: Cause.Cause<E>): Cause.Cause<E> => {
-  const interruption = Cause.makeInterruptReason().annotate(cancellation.annotations)
-  return failure.reasons.length === 0
-    ? Cause.fromReasons([interruption])
-    : Cause.fromReasons<E>([
-      interruption.annotate(Context.make(LateFailure, failure) as Context.Context<never>),
-      ...failure.reasons
-    ])
-}
-
-const withoutInterrupts = <E>(cause: Cause.Cause<E>): Cause.Cause<E> =>
-  Cause.fromReasons(cause.reasons.filter((reason) => reason._tag !== "Interrupt"))
-
-/**
- * The failures in `cause`, and those that were dropped from it because a pending interrupt skipped a handler: effect
- * removes typed failures there, but keeps the interruption and with it its annotations.
- */
-export const failures = (cause: Cause.Cause<unknown>): ReadonlyArray<unknown> => {
-  const found: Array<unknown> = []
-  for (const reason of cause.reasons) {
-    if (reason._tag === "Fail") found.push(reason.error)
-    else if (reason._tag === "Die") found.push(reason.defect)
-  }
-  if (found.length > 0) return found
-  for (const reason of cause.reasons) {
-    const late = reason._tag === "Interrupt" ? reason.annotations.get(LateFailure.key) : undefined
-    if (late !== undefined) return failures(late as Cause.Cause<unknown>)
-  }
-  return found
-}
+/** The errors and defects in `cause`, in order. */
+export const failures = (cause: Cause.Cause<unknown>): ReadonlyArray<unknown> =>
+  cause.reasons.flatMap((reason) => reason._tag === "Interrupt" ? [] : [Failure.peek(reason)])
