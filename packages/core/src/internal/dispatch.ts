@@ -16,6 +16,7 @@ import type { Call } from "./call.ts"
 import * as Cancellation from "./cancellation.ts"
 import { yielding } from "./context.ts"
 import { expiry } from "./deadline.ts"
+import { effectOf } from "./foreign.ts"
 import { NotJson, snapshot } from "./json.ts"
 import * as Outcome from "./outcome.ts"
 import type { Entry } from "./registry.ts"
@@ -72,7 +73,7 @@ const around = (
       )
     })
     // The fiber has the lease in its context: it is the ward.
-    const run = Effect.suspend(() => wrapper(next as Next, call.pending) as Effect.Effect<Json, unknown>)
+    const run = effectOf(() => wrapper(next as Next, call.pending) as Effect.Effect<Json, unknown>)
     return Effect.onExit(run, () => settle(level))
   })
 
@@ -111,7 +112,7 @@ const run = (call: Call, entry: Entry, parameters: unknown): Effect.Effect<unkno
     const mark = belonging(
       call,
       () =>
-        new FiberWork<void, ToolResult.ToolCallFailed>(Effect.suspend(() => journal.dispatching(call.pending)), {
+        new FiberWork<void, ToolResult.ToolCallFailed>(effectOf(() => journal.dispatching(call.pending)), {
           failure: (thrown) => call.issue(Outcome.wrapperFailed(thrown))
         })
     )
@@ -142,7 +143,7 @@ const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, 
   const work: Work<unknown, ToolResult.ToolCallFailed> = body._tag === "Promise"
     ? new PromiseWork<unknown, ToolResult.ToolCallFailed>(execute, options)
     : new FiberWork<unknown, ToolResult.ToolCallFailed>(
-      wrapped(Effect.scoped(Effect.suspend(() => execute() as Effect.Effect<unknown, unknown>))),
+      wrapped(Effect.scoped(effectOf(() => execute() as Effect.Effect<unknown, unknown>))),
       options
     )
   return work

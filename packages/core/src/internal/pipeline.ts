@@ -12,6 +12,7 @@ import type * as Policy from "../Policy.ts"
 import type * as ToolResult from "../ToolResult.ts"
 import type { Call, Stage } from "./call.ts"
 import { accept, dispatch } from "./dispatch.ts"
+import { effectOf } from "./foreign.ts"
 import { snapshot } from "./json.ts"
 import * as Outcome from "./outcome.ts"
 import { describe } from "./thrown.ts"
@@ -76,7 +77,7 @@ const window = <A>(
 ): Effect.Effect<Exit.Exit<A, unknown>> => {
   call.hear()
   if (call.stage !== stage) call.enter(stage)
-  return Effect.exit(Effect.interruptible(call.withServices(Effect.suspend(effect))))
+  return Effect.exit(Effect.interruptible(call.withServices(effectOf(effect))))
 }
 
 /** Shows the call its frozen JSON, or says why there is none. */
@@ -105,7 +106,7 @@ const review = Effect.fnUntraced(function*(call: Call, outcome: Outcome.Outcome)
     if (isFinal(outcome)) break
     if (call.stage !== "post") call.enter("post")
     const exit = yield* Effect.exit(
-      Effect.suspend(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...contexts]))))
+      effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...contexts]))))
     )
     reviewed = exit._tag === "Success"
       ? yield* apply(call, outcome, contexts, exit.value)
