@@ -51,6 +51,8 @@ export interface Shape {
    * decides.
    */
   readonly advance: (millis: number) => void
+  /** How many timers are set at this moment. */
+  readonly timers: () => number
   /** States what must hold after every step. `holds` returns `false` or throws where it does not. */
   readonly always: (statement: string, holds: () => boolean | void) => void
   /** States what must hold once nothing can move any more. `holds` returns `false` or throws where it does not. */

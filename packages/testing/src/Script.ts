@@ -91,7 +91,9 @@ export class ScriptFailed extends Data.TaggedError("ScriptFailed")<{
   readonly replay?: string | undefined
 }> {
   override get message(): string {
-    const replay = this.replay === undefined ? "" : `\n  replay: Script.property(subject, { replay: "${this.replay}" })`
+    const replay = this.replay === undefined
+      ? ""
+      : `\n  replay: Script.property(subject, { replay: ${JSON.stringify(this.replay)} })`
     return `${this.problem}\n  in: ${format(this.script)}${replay}`
   }
 }

@@ -1,6 +1,7 @@
 export * as Edge from "./Edge.ts"
 export * as Explore from "./Explore.ts"
 export * as Interleaving from "./Interleaving.ts"
+export * as Law from "./Law.ts"
 export * as Probe from "./Probe.ts"
 export * as Report from "./Report.ts"
 export * as Script from "./Script.ts"

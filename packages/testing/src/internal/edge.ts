@@ -67,6 +67,10 @@ export class LiveEdge implements Edge.Shape {
     this.machine.clock.advance(millis)
   }
 
+  timers(): number {
+    return this.machine.clock.timers.length
+  }
+
   always(statement: string, holds: () => boolean | void): void {
     this.machine.invariants.push({ statement, holds })
   }
