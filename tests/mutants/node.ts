@@ -330,4 +330,66 @@ const http: ReadonlyArray<Mutant> = [
   }
 ]
 
-export const node: ReadonlyArray<Mutant> = [...process, ...files, ...http]
+const isolates: ReadonlyArray<Mutant> = [
+  {
+    name: "a task is not asked to stop before its thread is ended",
+    clause: "NODE-06",
+    file: `${src}/internal/isolate/isolate.ts`,
+    find: "isolate.post({ _tag: \"Cancel\", task: id })",
+    replace: "yield* isolate.end",
+    test: {
+      file: `${test}/WorkerTask.test.ts`,
+      title: "is asked to stop, is awaited, and its thread runs the next one"
+    }
+  },
+  {
+    name: "a task that does not stop is left running",
+    clause: ["NODE-06", "NODE-07"],
+    file: `${src}/internal/isolate/isolate.ts`,
+    find: "if (Option.isNone(late)) return yield* isolate.end",
+    replace: "if (Option.isNone(late)) return",
+    test: { file: `${test}/WorkerTask.test.ts`, title: "and loops for ever is ended after the grace" }
+  },
+  {
+    name: "the end of a thread is not awaited",
+    clause: "NODE-06",
+    file: `${src}/internal/isolate/worker.ts`,
+    find: "return Effect.asVoid(Deferred.await(ended))",
+    replace: "return Effect.void",
+    test: { file: `${test}/WorkerTask.test.ts`, title: "and loops for ever is ended after the grace" }
+  },
+  {
+    name: "a thread that ended is used again",
+    clause: "NODE-06",
+    file: `${src}/WorkerTask.ts`,
+    find: "Deferred.isDoneUnsafe(worker.ended) ? Pool.invalidate(pool, worker) : Effect.void",
+    replace: "Effect.void",
+    test: { file: `${test}/WorkerTask.test.ts`, title: "whose thread crashes fails alone, and the thread is replaced" }
+  },
+  {
+    name: "a task that had not begun fails with the thread of another",
+    clause: "NODE-06",
+    file: `${src}/internal/isolate/isolate.ts`,
+    find: "started ? failure : new NotStarted({ failure })",
+    replace: "failure",
+    test: { file: `${test}/WorkerTask.test.ts`, title: "that leaves a thread which ends later harms nobody" }
+  },
+  {
+    name: "a thread runs several tasks at once",
+    clause: "NODE-06",
+    file: `${src}/WorkerTask.ts`,
+    find: "    max: size,\n",
+    replace: "    max: size,\n    concurrency: 2,\n",
+    test: { file: `${test}/WorkerTask.test.ts`, title: "runs as many tasks at once as it has threads, and no more" }
+  },
+  {
+    name: "a process that blocks is asked for ever",
+    clause: "NODE-07",
+    file: `${src}/internal/isolate/process.ts`,
+    find: "export const endGrace = Duration.millis(250)",
+    replace: "export const endGrace = Duration.minutes(1)",
+    test: { file: `${test}/Isolated.test.ts`, title: "and ignores SIGTERM is quiet within its bound" }
+  }
+]
+
+export const node: ReadonlyArray<Mutant> = [...process, ...files, ...http, ...isolates]

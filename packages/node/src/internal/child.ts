@@ -29,11 +29,19 @@ export interface Child {
   readonly stdout: Readable
   readonly stderr: Readable
   readonly lifeline: Readable
+  readonly channel: Channel
+}
+
+/** The messages of a child that is a Node program; silent for any other. */
+export interface Channel {
+  readonly send: (message: object) => void
+  readonly onMessage: (listener: (message: unknown) => void) => void
 }
 
 export interface Options {
   readonly mark: string
   readonly stdin: "closed" | "piped"
+  readonly channel: "none" | "ipc"
   /** Called in the tick in which Node learns of the exit, once it is completed. */
   readonly onExit: () => void
 }
@@ -57,7 +65,13 @@ export const start = (host: Host, command: Command, options: Options): Effect.Ef
         cwd: command.cwd,
         env: environmentFor(command, options.mark, process.env),
         detached: true,
-        stdio: [options.stdin === "closed" ? "ignore" : "pipe", "pipe", "pipe", "pipe"],
+        stdio: [
+          options.stdin === "closed" ? "ignore" : "pipe",
+          "pipe",
+          "pipe",
+          "pipe",
+          ...(options.channel === "ipc" ? ["ipc" as const] : [])
+        ],
         windowsHide: true
       })
       child.on("error", refused(child))
@@ -113,6 +127,11 @@ const connect = (
     stdin: child.stdin ?? closedInput,
     stdout: child.stdout as Readable,
     stderr: child.stderr as Readable,
-    lifeline
+    lifeline,
+    channel: {
+      // A message that does not arrive is not missed: the exit tells that nobody is there to answer.
+      send: (message) => void child.send?.(message, () => {}),
+      onMessage: (listener) => void child.on("message", listener)
+    }
   })
 }

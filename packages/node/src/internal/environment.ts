@@ -26,18 +26,28 @@ const windows = [
   "USERNAME"
 ]
 
-export const environmentFor = (
-  command: Command,
-  mark: string,
-  host: { readonly [name: string]: string | undefined }
+/** The variables of `host` that a child inherits, and the named ones. */
+export const inheritedFrom = (
+  host: { readonly [name: string]: string | undefined },
+  names: ReadonlyArray<string>
 ): { readonly [name: string]: string } => {
-  const allowed = new Set([...inherited, ...command.inherit, ...(process.platform === "win32" ? windows : [])])
+  const allowed = new Set([...inherited, ...names, ...(process.platform === "win32" ? windows : [])])
   const child: { [name: string]: string } = Object.create(null)
   for (const [name, value] of Object.entries(host)) {
     // Windows does not tell the case of names.
     const known = process.platform === "win32" ? name.toUpperCase() : name
     if (value !== undefined && (allowed.has(known) || known.startsWith("LC_"))) child[name] = value
   }
+  return child
+}
+
+/** The whole environment of a command's child. */
+export const environmentFor = (
+  command: Command,
+  mark: string,
+  host: { readonly [name: string]: string | undefined }
+): { readonly [name: string]: string } => {
+  const child: { [name: string]: string } = { ...inheritedFrom(host, command.inherit) }
   for (const [name, value] of Object.entries(command.env)) {
     if (value === undefined) delete child[name]
     else child[name] = value

@@ -32,6 +32,7 @@ export interface Supervised {
 export interface Mode {
   readonly stdin: "closed" | "piped"
   readonly output: "kept" | "streamed"
+  readonly channel?: "ipc" | undefined
 }
 
 /** Starts `command`; closing the scope stops it and waits for its outcome. */
@@ -47,7 +48,12 @@ const acquire = Effect.fnUntraced(function*(
   const mark = Crypto.randomUUID()
   const first = Deferred.makeUnsafe<First>()
   const come = (what: First) => void Deferred.doneUnsafe(first, Exit.succeed(what))
-  const child = yield* Child.start(host, command, { mark, stdin: mode.stdin, onExit: () => come("Ended") })
+  const child = yield* Child.start(host, command, {
+    mark,
+    stdin: mode.stdin,
+    channel: mode.channel ?? "none",
+    onExit: () => come("Ended")
+  })
   const stdout = yield* Tap.make(child.stdout, command.maxBytes, mode.output)
   const stderr = yield* Tap.make(child.stderr, command.maxBytes, mode.output)
   const lifeline = yield* Tap.make(child.lifeline, 0, "kept")

@@ -1,0 +1,116 @@
+/**
+ * Tasks of all kinds, for isolates. It is loaded by Node as it is.
+ */
+import { execFileSync, spawn } from "node:child_process"
+import { setTimeout as sleep } from "node:timers/promises"
+import { isMainThread, threadId } from "node:worker_threads"
+
+interface Context {
+  readonly signal: AbortSignal
+  readonly progress: (step: { readonly progress: number; readonly total?: number; readonly message?: string }) => void
+}
+
+export const add = ({ a, b }: { readonly a: number; readonly b: number }) => a + b
+
+export const where = () => ({ pid: process.pid, thread: threadId, isMain: isMainThread })
+
+export const environment = () => ({ ...process.env })
+
+export const echo = (input: unknown) => input
+
+export const steps = (_: unknown, { progress }: Context) => {
+  progress({ progress: 1, total: 2, message: "one" })
+  progress({ progress: 2 })
+  return "done"
+}
+
+/** Ends when it is asked to, and tells by `shared` that it did. */
+export const polite = async (shared: SharedArrayBuffer | null, { progress, signal }: Context) => {
+  progress({ progress: 0, message: String(process.pid) })
+  try {
+    await sleep(1_000_000, undefined, { signal })
+  } finally {
+    if (shared !== null) Atomics.add(new Int32Array(shared), 0, 1)
+  }
+}
+
+/** Ends when it is asked to, by succeeding. */
+export const late = (_: unknown, { progress, signal }: Context) =>
+  new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve("late"))
+    progress({ progress: 0 })
+  })
+
+/** Ends when it is asked to, by failing with something of its own. */
+export const undo = (_: unknown, { progress, signal }: Context) =>
+  new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(new RangeError("could not undo")))
+    progress({ progress: 0 })
+  })
+
+/** Never looks at its signal; counts in `shared` for as long as it runs. */
+export const loop = (shared: SharedArrayBuffer | null, { progress }: Context) => {
+  progress({ progress: 0, message: String(process.pid) })
+  const count = shared === null ? new Int32Array(1) : new Int32Array(shared)
+  while (true) Atomics.add(count, 0, 1)
+}
+
+/** Waits for ever, and ignores whoever asks it to stop, SIGTERM included. */
+export const deaf = (_: unknown, { progress }: Context) => {
+  process.on("SIGTERM", () => {})
+  progress({ progress: 0, message: String(process.pid) })
+  return sleep(1_000_000)
+}
+
+/** A native call that blocks its thread, and nothing in this process can end it but the end of the process. */
+export const block = ({ mark }: { readonly mark: string }, { progress }: Context) => {
+  progress({ progress: 0, message: String(process.pid) })
+  return execFileSync("sleep", [mark]).toString()
+}
+
+/** Leaves a process behind. */
+export const breed = ({ mark }: { readonly mark: string }) => {
+  spawn("sleep", [mark], { detached: true, stdio: "ignore" }).unref()
+  return "bred"
+}
+
+export const fail = () => {
+  throw Object.assign(new RangeError("no"), { code: "E_NO" })
+}
+
+export const failStrangely = () => {
+  throw new Proxy({}, {
+    get: () => {
+      throw new Error("do not look")
+    }
+  })
+}
+
+export const exit = () => process.exit(3)
+
+/** Ends its isolate a little after it has succeeded. */
+export const timebomb = () => {
+  setImmediate(() => process.exit(4))
+  return "tick"
+}
+
+export const gorge = () => {
+  const all: Array<unknown> = []
+  while (true) all.push(new Array(1000).fill(all.length))
+}
+
+export const notJson = ({ kind }: { readonly kind: string }) => {
+  const cycle: Record<string, unknown> = {}
+  cycle["a"] = [cycle]
+  return { undefined, cycle, NaN, date: new Date(0), bigint: 1n, deep: { a: [1, { b: () => 1 }] } }[kind]
+}
+
+export const noise = () => {
+  console.log("noise on stdout")
+  console.error("noise on stderr")
+  return "quiet"
+}
+
+export const notAFunction = 1
+
+export default add
