@@ -9,6 +9,7 @@
  * 4. A guard that was cancelled starts no further pull: each ends as the one that was cancelled did.
  */
 import * as Cause from "effect/Cause"
+import * as Channel from "effect/Channel"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -57,11 +58,13 @@ export const stream = <A, E, R>(
     ),
     ({ guard, scope }) =>
       Stream.fromPull(Effect.map(
-        Scope.provide(scope)(Effect.suspend(() => Stream.toPull(make(handle(guard))))),
+        // Not `Stream.toPull`: each pull has the context of whoever pulls, and two at once are refused and not queued.
+        Effect.suspend(() => Channel.toPullScoped(Stream.toChannel(make(handle(guard))), scope)),
         // That the stream is over is no failure, neither after the deadline nor after an interruption.
         (pull) =>
           Effect.flatMap(
-            guard.pull(Pull.catchDone(pull, () => Effect.undefined)),
+            // Masked: a pending interrupt would skip the handler, and drop what else the pull fails with.
+            guard.pull(Effect.uninterruptibleMask((restore) => Pull.catchDone(restore(pull), () => Effect.undefined))),
             (chunk) => chunk === undefined ? Cause.done() : Effect.succeed(chunk)
           )
       ))
