@@ -15,6 +15,9 @@ const examples = readdirSync(directory, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
 
+/** An example takes a few seconds by itself, and several times that on a machine that is busy. */
+const patience = 60_000
+
 const start = (example: string, ...nodeOptions: ReadonlyArray<string>) => {
   const child = spawn(process.execPath, [...nodeOptions, join(directory, example, "main.ts")], {
     cwd: root,
@@ -34,7 +37,7 @@ const quoted = (example: string): string => {
   return /^```text\n(.*?)^```$/ms.exec(readme)?.[1] ?? ""
 }
 
-describe("the example", () => {
+describe("the example", { timeout: patience }, () => {
   for (const example of examples) {
     it(`${example} holds, and its README quotes what it prints`, async () => {
       const { code, stderr, stdout } = await start(example).ended

@@ -53,7 +53,7 @@ export const programsOf = (page: string, markdown: string): ReadonlyArray<Progra
       if (unknown !== undefined) refuse(`a \`ts\` block can be \`run\`, \`test\` and \`more\`, not \`${unknown}\``)
       const more = words.includes("more")
       if (more && last === undefined) refuse("there is no program before this block")
-      const draft = more ? last! : { line, lines: lines.map(() => ""), kind: "check", output: undefined }
+      const draft: Draft = more ? last! : { line, lines: lines.map(() => ""), kind: "check", output: undefined }
       if (!more) drafts.push(draft)
       block.forEach((text, offset) => draft.lines[index + 1 + offset] = text)
       if (words.includes("run")) draft.kind = "run"

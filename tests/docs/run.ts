@@ -4,8 +4,11 @@
  */
 import { pathToFileURL } from "node:url"
 
-/** A program of a page takes milliseconds: after this it waits for what never comes. */
-const boundMillis = 10_000
+/**
+ * After this a program waits for what never comes. Each takes milliseconds, but the first one loads effect, which takes
+ * seconds on a machine that is busy.
+ */
+const boundMillis = 30_000
 
 for (const file of process.argv.slice(2)) {
   console.log(`\0${file}`)
