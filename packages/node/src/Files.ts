@@ -54,6 +54,8 @@ export class Files extends Context.Service<Files, {
    * **Limits**: the file keeps its mode, not its owner. The machine that fails in between leaves a `.quiesce-*` file.
    */
   readonly write: <E = never, R = never>(path: string, content: Content<E, R>) => Effect.Effect<void, FileFailed | E, R>
+  /** The real path of a directory, for what cannot be given an open one: the working directory of a command. */
+  readonly directory: (path: string) => Effect.Effect<string, FileFailed>
   /** The entries of one directory, in no particular order. */
   readonly list: (path: string) => Stream.Stream<Entry, FileFailed>
   /** Every entry beneath a directory, a directory before what is in it. Links are told, not followed. */
@@ -123,6 +125,13 @@ export const make = Effect.fnUntraced(function*(
       )
     }))
 
+  const directory = (path: string): Effect.Effect<string, FileFailed> =>
+    Beneath.resolve(root, path).pipe(
+      Effect.flatMap((resolved) => Beneath.openDirectory(root, resolved)),
+      Effect.map(({ real }) => real),
+      Effect.scoped
+    )
+
   const list = (path: string): Stream.Stream<Entry, FileFailed> =>
     Stream.unwrap(Effect.map(Beneath.resolve(root, path), (resolved) => entries(root, resolved)))
 
@@ -133,7 +142,7 @@ export const make = Effect.fnUntraced(function*(
         entry.kind === "directory" ? Stream.concat(Stream.succeed(entry), walk(entry.path)) : Stream.succeed(entry)
     )
 
-  return { root, read, readSlice, stream, write, list, walk }
+  return { root, read, readSlice, stream, write, directory, list, walk }
 })
 
 export const layer = (options: { readonly root: string }): Layer.Layer<Files, FileFailed> =>

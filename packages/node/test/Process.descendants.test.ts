@@ -63,7 +63,7 @@ describe("what outlives a program that ended by itself", () => {
     () =>
       Effect.gen(function*() {
         const outcome = yield* Process.run(
-          Command.shell("(sleep 0.1; echo late) & echo early", { drain: "10 seconds" })
+          Command.shell("(sleep 0.5; echo late) & echo early", { drain: "10 seconds" })
         )
         assert.strictEqual(Output.toText(outcome.stdout), "early\nlate\n")
         assert.isTrue(outcome.stdout.complete)
