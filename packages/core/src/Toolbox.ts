@@ -96,7 +96,9 @@ const policyOf = ({ post, pre }: NonNullable<Options["policy"]>): Policy.Policy 
 
 const decide = (decision: Decision): Policy.Decision => {
   if (decision === "allow") return Policy.allow
-  return "deny" in decision ? Policy.deny(decision.deny) : Policy.ask(decision.ask)
+  if ("deny" in decision) return Policy.deny(decision.deny)
+  if ("ask" in decision) return Policy.ask(decision.ask)
+  throw new TypeError("pre-policy returned something that is no decision")
 }
 
 const unavailable = () => Approval.unavailable

@@ -21,7 +21,7 @@ import { NotJson, snapshot } from "./json.ts"
 import * as Outcome from "./outcome.ts"
 import type { Entry } from "./registry.ts"
 import * as Shape from "./shape.ts"
-import { describe } from "./thrown.ts"
+import { describe, isA } from "./thrown.ts"
 import * as Ward from "./ward.ts"
 import { FiberWork, type Options, PromiseWork, quiescence, tie, type Work } from "./work.ts"
 
@@ -201,7 +201,7 @@ const succeed = (
     const content = render === undefined ? Outcome.text(JSON.stringify(value)) : Outcome.checkContent(render(decoded))
     return Effect.succeed({ _tag: "Success", value, content })
   } catch (thrown) {
-    const issue = thrown instanceof NotJson
+    const issue = isA(thrown, NotJson)
       ? { path: thrown.path, message: thrown.problem }
       : { path: [], message: describe(thrown).message }
     return Effect.fail(call.issue(Outcome.invalidOutput([issue])))

@@ -10,13 +10,14 @@ import type * as Approval from "../Approval.ts"
 import type { CancelReason } from "../CancelReason.ts"
 import { DeadlineExceeded } from "../Deadline.ts"
 import type { Json } from "../Json.ts"
-import { Denied } from "../Policy.ts"
+import type * as Policy from "../Policy.ts"
+import { allow, ask, Denied } from "../Policy.ts"
 import type * as ToolResult from "../ToolResult.ts"
 import type { Call } from "./call.ts"
 import * as Cancellation from "./cancellation.ts"
 import { formatPath, NotJson, snapshot } from "./json.ts"
 import { type Issue, issuesOf } from "./shape.ts"
-import { describe, isAbort } from "./thrown.ts"
+import { describe, isA, isAbort } from "./thrown.ts"
 import { failures } from "./work.ts"
 
 export type Outcome = Succeeded | Failed
@@ -71,7 +72,7 @@ export const invalidArguments = (issues: ReadonlyArray<Issue>): Failed =>
   failed("INVALID_ARGUMENTS", "InvalidArguments", `invalid arguments: ${list(issues)}`, issueDetail(issues))
 
 export const notJson = (thrown: unknown): Failed =>
-  thrown instanceof NotJson
+  isA(thrown, NotJson)
     ? invalidArguments([{ path: thrown.path, message: thrown.problem }])
     : invalidArguments([{ path: [], message: describe(thrown).message }])
 
@@ -109,7 +110,20 @@ export const ofPolicy = (call: Call, cause: Cause.Cause<unknown>): Failed => {
   const thrown = ownFailures(call, cause)
   if (thrown.length === 0) return aborted(call, cause)
   const first = thrown[0]
-  return first instanceof Denied ? denied(first.reason) : policyFailed(first)
+  return isA(first, Denied) ? denied(first.reason) : policyFailed(first)
+}
+
+/** What a pre-policy decided; whatever else it is, is the policy's fault, also where looking at it throws. */
+export const ofDecision = (decision: Policy.Decision): Policy.Allow | Policy.Ask | Failed => {
+  try {
+    const tag = decision._tag
+    if (tag === "Allow") return allow
+    if (tag === "Ask") return ask((decision as Policy.Ask).reason)
+    if (tag === "Denied") return denied((decision as Denied).reason)
+  } catch (thrown) {
+    return policyFailed(thrown)
+  }
+  return policyFailed(new TypeError("pre-policy returned something that is no decision"))
 }
 
 /** Arguments that the tool's schema did not take. */
@@ -126,18 +140,21 @@ export const ofApproval = (call: Call, cause: Cause.Cause<unknown>): Failed => {
 
 /** An answer that is not a permission; `undefined` for one that is. */
 export const ofAnswer = (call: Call, answer: Approval.Outcome): Failed | undefined => {
-  switch (answer?._tag) {
-    case "AllowedOnce":
-      return undefined
-    case "Rejected":
-      return denied(answer.reason ?? "the approval was refused")
-    case "Cancelled":
-      return aborted(call, byWhoeverWasAsked)
-    case "Unavailable":
-      return denied("approval is needed, and nobody can be asked")
-    default:
-      return denied("the approval channel failed: it answered with something that is no outcome")
+  try {
+    switch (answer._tag) {
+      case "AllowedOnce":
+        return undefined
+      case "Rejected":
+        return denied(answer.reason ?? "the approval was refused")
+      case "Cancelled":
+        return aborted(call, byWhoeverWasAsked)
+      case "Unavailable":
+        return denied("approval is needed, and nobody can be asked")
+    }
+  } catch {
+    // Looking at it throws: that is no outcome, either.
   }
+  return denied("the approval channel failed: it answered with something that is no outcome")
 }
 
 const byWhoeverWasAsked: Cause.Cause<never> = Cause.annotate(
@@ -165,7 +182,7 @@ export const ofDispatch = (call: Call, cause: Cause.Cause<unknown>): Failed => {
   }
   const first = thrown.length === 0 ? late?.thrown : thrown[0]
   if (call.hasIssued(first)) return ofResult(first.result)
-  return first instanceof DeadlineExceeded ? timedOut(first) : wrapperFailed(first)
+  return isA(first, DeadlineExceeded) ? timedOut(first) : wrapperFailed(first)
 }
 
 const ofResult = ({ error }: ToolResult.Failure): Failed => ({ _tag: "Failure", ...error })
@@ -225,9 +242,11 @@ export const toFailure = (
 /** A frozen copy of what a tool or a policy gives as content. Throws for anything else. */
 export const checkContent = (content: unknown): ReadonlyArray<ToolResult.Content> => {
   if (!Array.isArray(content)) throw new TypeError("content must be an array")
-  return Object.freeze(content.map((part) => {
-    if (part?.type !== "text" || typeof part.text !== "string") throw new TypeError("content must be parts of text")
-    return Object.freeze({ type: "text" as const, text: part.text as string })
+  return Object.freeze(Array.from(content, (part: Partial<ToolResult.Content> | undefined) => {
+    // Read once: a getter cannot show one text to the check and another to the copy.
+    const { text, type } = part ?? {}
+    if (type !== "text" || typeof text !== "string") throw new TypeError("content must be parts of text")
+    return Object.freeze({ type, text })
   }))
 }
 

@@ -34,16 +34,13 @@ export const pipeline = Effect.fnUntraced(function*(call: Call): Effect.fn.Retur
   const settle = (outcome: Outcome.Outcome) => Effect.map(review(call, outcome), (reviewed) => publish(...reviewed))
 
   // Pre-policy. It sees unknown tools and unchecked arguments, and a throw of its own is not reviewed by it.
-  let decision: Policy.Decision = { _tag: "Allow" }
+  let decision: Policy.Allow | Policy.Ask = { _tag: "Allow" }
   if (policy.pre !== undefined) {
     const { pre } = policy
     const decided = yield* window(call, "pre", () => pre(call.pending))
-    if (decided._tag === "Failure") return yield* settle(Outcome.ofPolicy(call, decided.cause))
-    decision = decided.value
-    if (decision?._tag === "Denied") return yield* settle(Outcome.denied(decision.reason))
-    if (decision?._tag !== "Allow" && decision?._tag !== "Ask") {
-      return yield* settle(Outcome.policyFailed(new TypeError("pre-policy returned something that is no decision")))
-    }
+    const taken = decided._tag === "Success" ? Outcome.ofDecision(decided.value) : Outcome.ofPolicy(call, decided.cause)
+    if (taken._tag === "Failure") return yield* settle(taken)
+    decision = taken
   }
 
   // Decode parameters.

@@ -45,6 +45,15 @@ export const isAbort = (value: unknown, abortReason: unknown): boolean => {
   return false
 }
 
+/** `value instanceof type`, also where asking throws. */
+export const isA = <A>(value: unknown, type: abstract new(...args: never) => A): value is A => {
+  try {
+    return value instanceof type
+  } catch {
+    return false
+  }
+}
+
 const title = (value: unknown): { readonly name: string; readonly message: string } => {
   if (!isObject(value)) return { name: "Error", message: String(value) }
   const name = firstText(read(value, "_tag"), read(value, "name")) ?? "Error"
