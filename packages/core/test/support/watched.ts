@@ -33,7 +33,8 @@ export const watched = (stages: Stages = {}): Watched => {
   }
   const options: Pick<Tool.Options<never, typeof AnyJson, never>, "finalizeContent" | "render" | "timeout"> = {
     timeout: stages.timeout,
-    render: stages.render,
+    // As all stages: what `stages` says when it is asked.
+    render: stages.render && ((value) => stages.render === undefined ? [] : stages.render(value)),
     finalizeContent: (call, result) => begin("finalizeContent", () => stages.finalizeContent?.(call, result))
   }
   const body = (json: Json, call: ToolCall.Running): Effect.Effect<Json, unknown> =>
