@@ -54,7 +54,11 @@ export const thrown: ReadonlyArray<readonly [what: string, value: unknown, messa
   ["an Error that is its own cause", cyclic(), "cyclic"],
   ["an Error whose message throws", Object.defineProperty(new Error(), "message", { get: trapped })],
   ["an Error whose message is no text", Object.assign(new Error(), { message: 1 })],
-  ["an Error whose fields throw", Object.defineProperty(new Error("fields"), "field", { get: trapped, enumerable: true }), "fields"],
+  [
+    "an Error whose fields throw",
+    Object.defineProperty(new Error("fields"), "field", { get: trapped, enumerable: true }),
+    "fields"
+  ],
   ["an Error whose cause throws", Object.defineProperty(new Error("cause"), "cause", { get: trapped }), "cause"],
   ["an Error caused by a Proxy that throws", new Error("caused", { cause: untouchable }), "caused"],
   ["an object whose toString throws", { toString: trapped, [Symbol.toPrimitive]: trapped }],
@@ -62,7 +66,9 @@ export const thrown: ReadonlyArray<readonly [what: string, value: unknown, messa
   ["an object that claims a reserved code", { code: "ABORTED", name: "AbortedError", message: "mine" }, "mine"],
   ["an object with a `__proto__` key", JSON.parse(`{"__proto__":{"x":1},"message":"own"}`), "own"],
   ["a thenable", { then: () => {}, message: "thenable" }, "thenable"],
-  ["a thenable that throws", { get then() {
-    return trapped()
-  } }]
+  ["a thenable that throws", {
+    get then() {
+      return trapped()
+    }
+  }]
 ]

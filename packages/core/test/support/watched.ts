@@ -50,7 +50,8 @@ export const watched = (stages: Stages = {}): Watched => {
       post: (call, result) => begin("post", () => stages.post?.(call, result) ?? Effect.succeed(Policy.accept()))
     },
     approval: {
-      ask: (call, reason) => begin("approval", () => stages.ask?.(call, reason) ?? Effect.succeed({ _tag: "AllowedOnce" }))
+      ask: (call, reason) =>
+        begin("approval", () => stages.ask?.(call, reason) ?? Effect.succeed({ _tag: "AllowedOnce" }))
     },
     wrappers: [(next, call) => begin("wrapper", () => stages.wrap?.(next, call) ?? next)],
     observers: [(_, result) => begin(`publish ${codeOf(result)}`, () => Effect.void)]
