@@ -13,11 +13,13 @@ export interface Race {
   readonly program: Explore.Program<unknown, unknown>
   /** How many preemptions are explored exhaustively. */
   readonly preemptions: {
-    /** Default: 2. All races together must fit into a minute of CI. */
+    /** Default: 1. All races together must fit into a minute of CI, and each preemption costs a factor of some thirty. */
     readonly ci?: number
-    /** Default: 3. */
+    /** Default: 2. */
     readonly heavy?: number
   }
+  /** How many timers may fire early. Default: 1, enough for a deadline; the watch over calls sets timers without end. */
+  readonly timers?: number
 }
 
 /** The races of one subject. */
@@ -26,6 +28,11 @@ export interface Subject {
   readonly races: ReadonlyArray<Race>
 }
 
-export const ciPreemptions = (race: Race): number => race.preemptions.ci ?? 2
-
-export const heavyPreemptions = (race: Race): number => race.preemptions.heavy ?? 3
+/** How far a race is explored on every run of the tests, and how far by `npm run races`. */
+export const bounds = (
+  race: Race,
+  effort: "ci" | "heavy"
+): { readonly preemptions: number; readonly timers: number } => ({
+  preemptions: race.preemptions[effort] ?? (effort === "ci" ? 1 : 2),
+  timers: race.timers ?? 1
+})

@@ -13,7 +13,7 @@ const coverage = ({ coverage, preemptions }: Report.Report): string => {
     case "Exhaustive":
       return coverage.reached.length === 0 ? "every one" : `every one with ≤ ${preemptions} preemptions`
     case "Partial":
-      return `the first ones, with ≤ ${preemptions} preemptions`
+      return `the first ones with ≤ ${preemptions} preemptions`
     case "Sampled":
       return `a sample, seed ${coverage.seed}`
   }

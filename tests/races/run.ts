@@ -10,7 +10,7 @@ import { writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { document, type Explored } from "./document.ts"
 import { subjects } from "./index.ts"
-import { heavyPreemptions } from "./Race.ts"
+import { bounds } from "./Race.ts"
 
 /** A heavy race may take some minutes, and all of them together an evening, but none of them a night. */
 const maxRuns = 500_000
@@ -29,7 +29,7 @@ const program = Effect.gen(function*() {
   for (const { race, subject } of selected) {
     const report = yield* Explore.run(race.program, {
       name: race.name,
-      preemptions: heavyPreemptions(race),
+      ...bounds(race, "heavy"),
       runs: maxRuns,
       onProgress: ({ explored, millis }) => {
         if (process.stderr.isTTY) process.stderr.write(`\r${race.name}: ${explored} in ${Math.round(millis / 1_000)} s`)
