@@ -188,17 +188,25 @@ const define = <Name extends string, P extends Shape, S extends Shape, F extends
   const refuse = (reason: string): never => {
     throw new InvalidTool({ name: String(name), reason })
   }
+  const read = <A>(what: string, f: () => A): A => {
+    try {
+      return f()
+    } catch (thrown) {
+      return refuse(`${what}: ${describe(thrown).message}`)
+    }
+  }
   if (typeof name !== "string" || name.trim() === "") refuse("its name is empty")
-  const timeout = options.timeout === undefined ? undefined : Duration.fromInputUnsafe(options.timeout)
-  if (timeout !== undefined && !isBudget(Duration.toMillis(timeout))) {
-    refuse(`its timeout is ${Duration.format(timeout)}, and must be positive and at most 2^31-1 milliseconds`)
+  const { failure, timeout } = options
+  const budget = timeout === undefined ? undefined : read("its timeout", () => Duration.fromInputUnsafe(timeout))
+  if (budget !== undefined && !isBudget(Duration.toMillis(budget))) {
+    refuse(`its timeout is ${Duration.format(budget)}, and must be positive and at most 2^31-1 milliseconds`)
   }
   return {
     [TypeId]: {
-      parameters: Shape_.codec(options.parameters),
-      success: Shape_.codec(options.success),
-      failure: options.failure === undefined ? undefined : Shape_.codec(options.failure),
-      timeout,
+      parameters: read("its parameters", () => Shape_.codec(options.parameters)),
+      success: read("its success", () => Shape_.codec(options.success)),
+      failure: failure === undefined ? undefined : read("its failure", () => Shape_.codec(failure)),
+      timeout: budget,
       render: options.render,
       finalizeContent: options.finalizeContent,
       body
@@ -207,19 +215,11 @@ const define = <Name extends string, P extends Shape, S extends Shape, F extends
     description: options.description,
     parameters: options.parameters,
     success: options.success,
-    failure: (options.failure ?? Schema.Never) as F,
+    failure: (failure ?? Schema.Never) as F,
     mode: options.mode ?? "parallel",
-    inputSchema: readJsonSchema(options.parameters, refuse)
+    inputSchema: read("its parameters have no JSON Schema", () => Shape_.jsonSchema(options.parameters))
   }
 }
 
 // The largest delay a platform timer takes: a longer one fires at once.
 const isBudget = (millis: number): boolean => millis > 0 && millis <= 2 ** 31 - 1
-
-const readJsonSchema = (parameters: Shape, refuse: (reason: string) => never): JsonSchema.JsonSchema => {
-  try {
-    return Shape_.jsonSchema(parameters)
-  } catch (thrown) {
-    return refuse(`its parameters have no JSON Schema: ${describe(thrown).message}`)
-  }
-}

@@ -9,9 +9,10 @@ import * as Effect from "effect/Effect"
 import type * as JsonSchema from "effect/JsonSchema"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
-import * as SchemaAST from "effect/SchemaAST"
+import type * as SchemaAST from "effect/SchemaAST"
 import * as SchemaIssue from "effect/SchemaIssue"
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "effect/StandardSchema"
+import { describeSchema, isJson } from "./description.ts"
 import { describe } from "./thrown.ts"
 import { failures, PromiseWork, tie } from "./work.ts"
 
@@ -28,32 +29,42 @@ export interface Codec {
   readonly encode: (value: unknown) => Effect.Effect<unknown, unknown>
 }
 
-export const codec = (shape: Schema.Constraint | Standard): Codec =>
-  Schema.isSchema(shape) ? effectCodec(shape) : standardCodec(shape as Standard)
+/** Throws for what is no schema. */
+export const codec = (shape: Schema.Constraint | Standard): Codec => {
+  if (Schema.isSchema(shape)) return effectCodec(shape)
+  if (typeof standardOf(shape)?.validate === "function") return standardCodec(shape as Standard)
+  throw new TypeError("it is neither an Effect Schema nor a Standard Schema")
+}
 
 /** The JSON Schema a model is shown. Throws where there is none. */
 export const jsonSchema = (shape: Schema.Constraint | Standard): JsonSchema.JsonSchema => {
-  if (!Schema.isSchema(shape)) {
-    return without("$schema", (shape as Standard)["~standard"].jsonSchema.input({ target: "draft-2020-12" }))
-  }
-  const { definitions, schema } = Schema.toJsonSchemaDocument(shape)
-  const plain = isJson(SchemaAST.toEncoded(shape.ast)) ? finiteNumbers(schema) as JsonSchema.JsonSchema : schema
-  return Object.keys(definitions).length === 0 ? plain : { ...plain, $defs: definitions }
+  if (Schema.isSchema(shape)) return describeSchema(shape)
+  const schema: unknown = standardOf(shape)?.jsonSchema?.input({ target: "draft-2020-12" })
+  if (!Predicate.isObject(schema)) throw new TypeError("it is a Standard Schema that does not know one")
+  return without("$schema", schema as Record<string, unknown>)
 }
+
+const standardOf = (shape: unknown): Partial<Standard["~standard"]> | undefined =>
+  (shape as Partial<Standard> | null | undefined)?.["~standard"]
 
 /** What a decoder or an encoder failed with, one issue for each fault. */
 export const issuesOf = (cause: Cause.Cause<unknown>): ReadonlyArray<Issue> => {
   const failure = failures(cause)[0]
-  if (failure instanceof StandardIssues) return failure.issues
-  return Schema.isSchemaError(failure)
-    ? standardIssues(SchemaIssue.makeFormatterStandardSchemaV1()(failure.issue).issues)
-    : [{ path: [], message: describe(failure).message }]
+  try {
+    if (failure instanceof StandardIssues) return failure.issues
+    if (Schema.isSchemaError(failure)) {
+      return standardIssues(SchemaIssue.makeFormatterStandardSchemaV1()(failure.issue).issues)
+    }
+  } catch {
+    // Not to be looked at, or a message of the schema's own throws.
+  }
+  return [{ path: [], message: describe(failure).message }]
 }
 
 const parseOptions: SchemaAST.ParseOptions = { errors: "all" }
 
 const effectCodec = (schema: Schema.Top): Codec => {
-  const json = isJson(SchemaAST.toEncoded(schema.ast)) ? schema : Schema.toCodecJson(schema)
+  const json = isJson(schema) ? schema : Schema.toCodecJson(schema)
   return {
     decode: Schema.decodeUnknownEffect(json, parseOptions) as Codec["decode"],
     encode: Schema.encodeUnknownEffect(json, parseOptions) as Codec["encode"]
@@ -72,10 +83,12 @@ const standardCodec = (schema: Standard): Codec => {
   return { decode: validate, encode: validate }
 }
 
-const conclude = (result: StandardSchemaV1.Result<unknown>): Effect.Effect<unknown, StandardIssues> =>
-  result.issues === undefined
+const conclude = (result: StandardSchemaV1.Result<unknown>): Effect.Effect<unknown, StandardIssues> => {
+  if (result.issues !== undefined) return Effect.fail(new StandardIssues(standardIssues(result.issues)))
+  return Predicate.hasProperty(result, "value")
     ? Effect.succeed(result.value)
-    : Effect.fail(new StandardIssues(standardIssues(result.issues)))
+    : Effect.die(new TypeError("the schema answered with neither a value nor issues"))
+}
 
 class StandardIssues {
   readonly issues: ReadonlyArray<Issue>
@@ -87,48 +100,18 @@ class StandardIssues {
 
 const standardIssues = (issues: ReadonlyArray<StandardSchemaV1.Issue>): ReadonlyArray<Issue> =>
   issues.map(({ message, path }) => ({
-    message,
+    message: String(message),
     path: (path ?? []).map((segment) => {
       const key = Predicate.isObject(segment) ? segment["key"] : segment
-      return typeof key === "number" ? key : String(key)
+      // As text what is no index, so that a path is JSON.
+      return isIndex(key) ? key : String(key)
     })
   }))
 
+const isIndex = (key: unknown): key is number => Number.isInteger(key) && Object.is(key, Math.abs(key as number))
+
 const isPromiseLike = <A>(value: A | PromiseLike<A>): value is PromiseLike<A> =>
   Predicate.hasProperty(value, "then") && typeof value.then === "function"
-
-/** Whether every value of `ast` that is JSON at all is JSON as it stands. */
-const isJson = (ast: SchemaAST.AST, seen: Set<SchemaAST.AST> = new Set()): boolean => {
-  if (seen.has(ast)) return true
-  seen.add(ast)
-  if (SchemaAST.isObjects(ast)) {
-    return ast.propertySignatures.every(({ type }) => isJson(type, seen)) &&
-      ast.indexSignatures.every(({ type }) => isJson(type, seen))
-  }
-  if (SchemaAST.isArrays(ast)) return [...ast.elements, ...ast.rest].every((type) => isJson(type, seen))
-  // An optional property's `undefined` stands for its absence.
-  if (SchemaAST.isUnion(ast)) return ast.types.every((type) => SchemaAST.isUndefined(type) || isJson(type, seen))
-  if (SchemaAST.isSuspend(ast)) return isJson(ast.thunk(), seen)
-  return !(SchemaAST.isDeclaration(ast) || SchemaAST.isVoid(ast) || SchemaAST.isUndefined(ast) ||
-    SchemaAST.isBigInt(ast) || SchemaAST.isSymbol(ast) || SchemaAST.isUniqueSymbol(ast) ||
-    SchemaAST.isObjectKeyword(ast))
-}
-
-/**
- * Effect describes `Schema.Number` by its JSON codec: a number, or the text "Infinity", "-Infinity" or "NaN". Here the
- * texts are not accepted, and a model must not be told that they are.
- */
-const finiteNumbers = (schema: unknown): unknown => {
-  if (Array.isArray(schema)) return schema.map(finiteNumbers)
-  if (!Predicate.isObject(schema)) return schema
-  const { anyOf } = schema as { readonly anyOf?: ReadonlyArray<Record<string, unknown>> }
-  if (
-    anyOf?.length === 2 && anyOf[0]?.["type"] === "number" && String(anyOf[1]?.["enum"]) === "Infinity,-Infinity,NaN"
-  ) {
-    return { ...anyOf[0], ...without("anyOf", schema as Record<string, unknown>) }
-  }
-  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, finiteNumbers(value)]))
-}
 
 const without = (key: string, fields: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => name !== key))
