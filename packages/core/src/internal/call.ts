@@ -55,7 +55,7 @@ export class Call implements Ward.Ward, Ward.Owned {
   /** What the call's work last failed with after it was cancelled. */
   late: Failure | undefined = undefined
   /** The latest run of the body. */
-  run: Ward.Owner | undefined = undefined
+  body: Work<any, any> | undefined = undefined
   readonly bodyContexts: Array<Json> = []
   readonly wrapperContexts: Array<Json> = []
   readonly residue: Array<ToolResult.Residue> = []
@@ -136,7 +136,8 @@ export class Call implements Ward.Ward, Ward.Owned {
 
   /** The owner for a call that names this one as its parent: a run of the body while one is under way. */
   get currentOwner(): Ward.Owner {
-    return this.run?.over === false ? this.run : this.owner
+    const run = this.body?.owner
+    return run?.over === false ? run : this.owner
   }
 
   get budget(): Duration.Duration | undefined {
@@ -202,6 +203,17 @@ export class Call implements Ward.Ward, Ward.Owned {
     for (let index = this.#works.length - 1; index >= 0; index--) this.#works[index]?.interrupt(cancellation)
     this.#fiber?.interruptUnsafe(undefined, cancellation.annotations)
     if (!this.sealed) this.registry.watch(this)
+  }
+
+  /**
+   * Interrupts what runs inside `work`, the innermost first: what a wrapper adds as a cancellation reaches what it
+   * delegated, on whatever fiber and in whatever region a wrapper further in awaits it.
+   */
+  interruptInside(work: Ward.Ward, cancellation: Cancellation.Cancellation): void {
+    for (let index = this.#works.length - 1; index >= 0; index--) {
+      const inner = this.#works[index]
+      if (inner !== undefined && Ward.isInside(inner.outer, work)) inner.interrupt(cancellation)
+    }
   }
 
   /** `work` belongs to the call until it is quiet. */

@@ -127,7 +127,7 @@ const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, 
   const { listsTimeout, wrappers } = call.registry.services
   const wrapped = wrappers.length === 0 ? identity : yielding
   const options: Options<ToolResult.ToolCallFailed> = {
-    owner: call.run = new Ward.Owner(call),
+    owner: new Ward.Owner(call),
     failure: (thrown) => call.issue(Outcome.toolFailed(thrown, encodeFailure(entry, thrown))),
     // Where `Wrapper.timeout` is listed, the budget is enforced there.
     expiry: timeout === undefined || listsTimeout
@@ -146,7 +146,7 @@ const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, 
       wrapped(Effect.scoped(effectOf(() => execute() as Effect.Effect<unknown, unknown>))),
       options
     )
-  return work
+  return call.body = work
 }
 
 /** What a body gets. After its run is over the methods do nothing. */

@@ -176,14 +176,18 @@ export const ofDispatch = (call: Call, cause: Cause.Cause<unknown>): Failed => {
   const thrown = ownFailures(call, cause)
   const { late } = call
   if (thrown.length === 0 && (late === undefined || late.handled)) {
-    // Interrupted, and by nobody who owns the call: it was a wrapper, by whatever means.
-    const byWrapper = call.cancellation === undefined && call.registry.services.wrappers.length > 0
+    // Interrupted, by nobody who owns the call, and not by the body itself: it was a wrapper, by whatever means.
+    const byWrapper = call.cancellation === undefined && call.registry.services.wrappers.length > 0 && !hasQuit(call)
     return byWrapper ? abortedBy(call, "Wrapper") : aborted(call, cause)
   }
   const first = thrown.length === 0 ? late?.thrown : thrown[0]
   if (call.hasIssued(first)) return ofResult(first.result)
   return isA(first, DeadlineExceeded) ? timedOut(first) : wrapperFailed(first)
 }
+
+/** Whether the body interrupted itself. */
+const hasQuit = ({ body }: Call): boolean =>
+  body?.exit?._tag === "Failure" && body.cancellation === undefined && Cause.hasInterruptsOnly(body.exit.cause)
 
 const ofResult = ({ error }: ToolResult.Failure): Failed => ({ _tag: "Failure", ...error })
 

@@ -94,6 +94,12 @@ export const cancellationOf = (ward: Ward | undefined): Cancellation.Cancellatio
   return undefined
 }
 
+/** Whether `ward` is `around`, or inside it. */
+export const isInside = (ward: Ward | undefined, around: Ward): boolean => {
+  for (let at = ward; at !== undefined; at = at.outer) if (at === around) return true
+  return false
+}
+
 const owner = Symbol("@quiesce/core/owner")
 
 /** Marks a signal of our own as belonging to `mark`. */

@@ -107,6 +107,7 @@ export abstract class Work<A, E> implements Ward.Ward {
     this.cancellation = Ward.cancellationOf(this.outer) ?? cancellation
     // The innermost first: an inner call that is told by its own fiber's interruption would not know its parent's reason.
     this.#options.owner?.cancel(this.cancellation)
+    this.owner?.call.interruptInside(this, this.cancellation)
     this.#controller?.abort(this.cancellation.abortReason)
     this.abort(this.cancellation)
   }
