@@ -235,6 +235,33 @@ describe("Deadline.within", () => {
       assert.strictEqual(clock.sleepers, 0)
     }))
 
+  it.effect(
+    cites("bounds the clean-up of work that was cancelled: there it fires first", "TIME-01", "TIME-02"),
+    () =>
+      Effect.gen(function*() {
+        yield* quietClock
+        const controller = new AbortController()
+        const cleanups: Array<Exit.Exit<unknown, unknown>> = []
+        const bounded = (cleanup: Effect.Effect<unknown>) =>
+          Effect.flatMap(Effect.exit(within100(cleanup)), (exit) => Effect.sync(() => cleanups.push(exit)))
+        const promise = body()
+        const work = Effect.never.pipe(
+          Effect.ensuring(bounded(Effect.never)),
+          Effect.ensuring(
+            bounded(Effect.asVoid(within100(Effect.never)).pipe(Effect.ignore, Effect.andThen(Effect.never)))
+          ),
+          Effect.ensuring(Effect.ignore(Effect.timeout(Effect.interruptible(Abortable.promise(promise.run)), 100)))
+        )
+        const fiber = yield* Effect.forkChild(Abortable.interruptOn(work, controller.signal), now)
+        controller.abort("why")
+        yield* TestClock.adjust(200)
+        assert.deepStrictEqual(cleanups.map(exceeded).map(({ code }) => code), ["SLOW", "SLOW"])
+        yield* TestClock.adjust(100)
+        promise.reject("late")
+        assert.strictEqual(shapeOf(yield* Fiber.await(fiber)), "Interrupt")
+      })
+  )
+
   it.effect(cites("an endless one never fires", "TIME-01"), () =>
     Effect.gen(function*() {
       const fiber = yield* Effect.forkChild(Deadline.within(Effect.never, { timeout: "Infinity", code: "NO" }), now)

@@ -81,8 +81,10 @@ export abstract class Work<A, E> implements Ward.Ward {
   /** Begins. Work that was cancelled before settles without having run. */
   start(context: Context.Context<never>): void {
     if (this.cancellation !== undefined) return this.settle(Exit.interrupt())
-    this.outer = Ward.of(context)
-    this.owner ??= this.outer?.owner
+    const outer = Ward.of(context)
+    this.owner ??= outer?.owner
+    // Begun in what is cancelled already, it is the clean-up: that stops it no more, and comes before nothing.
+    this.outer = Ward.cancellationOf(outer) === undefined ? outer : undefined
     const { expiry, source } = this.#options
     if (source !== undefined) {
       const { cancellation, signal } = source
@@ -254,8 +256,8 @@ export const tie = <A, E>(make: (context: Context.Context<never>) => Work<A, E>)
   )
 
 const finish = <A, E>(work: Work<A, E>): Effect.Effect<void, E> =>
-  Effect.suspend(() => {
-    work.interrupt(Cancellation.interrupted)
+  Effect.withFiber((fiber) => {
+    work.interrupt(Ward.cancellationOf(Ward.of(fiber.context)) ?? Cancellation.interrupted)
     return Effect.flatMap(quiescence(work), (exit) =>
       exit._tag === "Failure" && !Cause.hasInterruptsOnly(exit.cause) ? Effect.failCause(exit.cause) : Effect.void)
   })
