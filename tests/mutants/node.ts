@@ -135,7 +135,7 @@ const process: ReadonlyArray<Mutant> = [
     file: `${src}/internal/lineage.ts`,
     find: "a.pid === b.pid && a.started === b.started",
     replace: "a.pid === b.pid",
-    test: { file: `${test}/internal/lineage.test.ts`, title: "law: takes nobody for one of ours" }
+    test: { file: `${test}/internal/lineage.test.ts`, title: "a pid that was given away again is somebody else" }
   },
   {
     name: "the number of a session is believed for ever",
@@ -256,7 +256,7 @@ const process: ReadonlyArray<Mutant> = [
     file: `${src}/internal/child.ts`,
     find: "else child.on(\"close\", () => failed(error))",
     replace: "else failed(error)",
-    test: { file: `${test}/Process.storm.test.ts`, title: "three hundred times at once" }
+    test: { file: `${test}/Process.storm.test.ts`, title: "has closed the pipes that were made for it when it says so" }
   },
   {
     name: "exit code 0 after a stop is a success",

@@ -180,6 +180,27 @@ describe("attribution", () => {
     assert.deepStrictEqual(attribute(row({ pid: 300, started: 19 })), { alive: [200], suspects: [] })
   })
 
+  it(cites("the number of the command's session proves nothing once nobody known is in it", "NODE-04"), () => {
+    const successor = [row({ pid: 200, started: 30 }), row({ pid: 300, session: 200, started: 31 })]
+    const lacks = () => "Lacks" as const
+    const found = Lineage.attribute([self, ...successor], Lineage.make(leader, "mark"), self, lacks)
+    assert.deepStrictEqual(found.ours, [])
+    const lineage = Lineage.make(leader, "mark")
+    const heir = row({ pid: 299, session: 200 })
+    Lineage.remember(lineage, [heir])
+    assert.deepStrictEqual(
+      pids(Lineage.attribute([self, heir, row({ pid: 300, session: 200 })], lineage, self, lacks).ours),
+      [299, 300]
+    )
+  })
+
+  it(cites("a pid that was given away again is somebody else", "NODE-04"), () => {
+    const lineage = Lineage.make(leader, "mark")
+    Lineage.remember(lineage, [row({ pid: 300 })])
+    const found = Lineage.attribute([self, row({ pid: 300, started: 99 })], lineage, self, () => "Lacks")
+    assert.deepStrictEqual(found.ours, [])
+  })
+
   it(
     cites("an orphan is given to an ancestor of this process, to the first process, or to this process", "NODE-02"),
     () => {
@@ -209,7 +230,7 @@ describe("attribution", () => {
         }
       }
     },
-    { arbitrary: { runs: 5000 } }
+    { arbitrary: { runs: 1500 } }
   )
 
   it.prop(
@@ -219,7 +240,7 @@ describe("attribution", () => {
       const { look, table } = play(without(history, "hand", "clear"), 1000)
       assert.deepStrictEqual(pids(look().alive), truly(table))
     },
-    { arbitrary: { runs: 5000 } }
+    { arbitrary: { runs: 1500 } }
   )
 
   it.prop(
@@ -229,7 +250,7 @@ describe("attribution", () => {
       const { look, table } = play(without(history, "hand", "close"), 1000)
       assert.deepStrictEqual(pids(look("piped").alive), truly(table))
     },
-    { arbitrary: { runs: 5000 } }
+    { arbitrary: { runs: 1500 } }
   )
 
   it.prop(
@@ -239,6 +260,6 @@ describe("attribution", () => {
       const { look, table } = play(without(history, "hand", "setsid"), 1000)
       assert.deepStrictEqual(pids(look().alive), truly(table))
     },
-    { arbitrary: { runs: 5000 } }
+    { arbitrary: { runs: 1500 } }
   )
 })
