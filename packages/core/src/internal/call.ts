@@ -238,12 +238,15 @@ export class Call implements Ward.Ward, Ward.Owned {
     else (this.#admissions ??= []).push(observer)
   }
 
-  /** Runs `effect` with the services of the tool. The call's fiber has those of the tool that was known at its launch. */
-  withServices<A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> {
+  /** The context of the call with the services of the tool. Its fiber has those of the tool known at its launch. */
+  get services(): Context.Context<never> {
     const { entry } = this
-    return entry === undefined || entry === this.#launched
-      ? effect
-      : Effect.provideContext(effect, inherit(entry.context, this.context))
+    return entry === undefined || entry === this.#launched ? this.context : inherit(entry.context, this.context)
+  }
+
+  withServices<A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    const { services } = this
+    return services === this.context ? effect : Effect.provideContext(effect, services)
   }
 
   /** Makes the error with which `next` fails, so that `hasIssued` knows it again. */

@@ -5,7 +5,6 @@
  * whatever fiber and in whatever region a wrapper runs it, and nothing counts as over before it is quiet.
  */
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import { identity } from "effect/Function"
 import * as Journal from "../Journal.ts"
 import type { Json } from "../Json.ts"
@@ -128,7 +127,7 @@ const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, 
   const wrapped = wrappers.length === 0 ? identity : yielding
   const options: Options<ToolResult.ToolCallFailed> = {
     owner: new Ward.Owner(call),
-    failure: (thrown) => call.issue(Outcome.toolFailed(thrown, encodeFailure(entry, thrown))),
+    failure: (thrown) => call.issue(Outcome.toolFailed(thrown, encodeFailure(call, entry, thrown))),
     // Where `Wrapper.timeout` is listed, the budget is enforced there.
     expiry: timeout === undefined || listsTimeout
       ? undefined
@@ -209,11 +208,13 @@ const succeed = (
 }
 
 /** The failure as the tool's failure schema writes it; `undefined` where it does not, or not at once. */
-const encodeFailure = ({ definition: { failure } }: Entry, thrown: unknown): Json | undefined => {
+const encodeFailure = (call: Call, { definition: { failure } }: Entry, thrown: unknown): Json | undefined => {
   if (failure === undefined) return undefined
   try {
-    const encoded = failure.encode(thrown)
-    return Exit.isExit(encoded) && encoded._tag === "Success" ? snapshot(encoded.value) : undefined
+    const fiber = Effect.runForkWith(call.services)(failure.encode(thrown))
+    const encoded = fiber.pollUnsafe()
+    if (encoded === undefined) fiber.interruptUnsafe()
+    return encoded?._tag === "Success" ? snapshot(encoded.value) : undefined
   } catch {
     return undefined
   }

@@ -33,12 +33,14 @@ export const make = (registry: Registry): ToolRegistry.Shape => {
 
   let lastId = 0
   const call: ToolRegistry.Shape["call"] = (tool, parameters, options) =>
-    Effect.flatMap(
-      Effect.suspend(() =>
-        execute({ callId: `${tool.name}-${++lastId}`, ...options, name: tool.name, arguments: parameters })
-      ),
-      (result) => decode(tool, result)
-    )
+    Effect.withFiber((fiber) => {
+      // The schemas need what the tool needs, and whoever calls it does not have that.
+      const services = registry.contextOf(registry.lookup(tool.name), fiber.context)
+      return Effect.flatMap(
+        execute({ callId: `${tool.name}-${++lastId}`, ...options, name: tool.name, arguments: parameters }),
+        (result) => Effect.provideContext(decode(tool, result), services)
+      )
+    })
 
   return {
     execute,

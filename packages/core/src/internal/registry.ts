@@ -80,7 +80,8 @@ export class Registry {
   readonly observers: Observers
   closed = false
   readonly #context: Context.Context<never>
-  readonly #contexts: (entry: Entry | undefined, caller: Context.Context<never>) => Context.Context<never>
+  /** The context of a call of `entry` that `caller` makes. */
+  readonly contextOf: (entry: Entry | undefined, caller: Context.Context<never>) => Context.Context<never>
   /** The context of a call's fiber, made of the call's. */
   readonly fiberContext: (context: Context.Context<never>) => Context.Context<never>
   readonly #tools = new Map<string, Entry>()
@@ -96,7 +97,7 @@ export class Registry {
     this.observers = new Observers(services.observers)
     this.#watch = new Watch(context, services.grace, (call) => this.#notQuiescent(call))
     this.fiberContext = services.wrappers.length === 0 ? identity : memoizeLast(undivided)
-    this.#contexts = memoizeLast((entry, caller) => {
+    this.contextOf = memoizeLast((entry, caller) => {
       check(caller)
       return inherit(entry?.context ?? context, caller)
     })
@@ -141,7 +142,7 @@ export class Registry {
   /** Starts a call at once. It may have settled when this returns. */
   launch(input: ToolCall.Input, { caller, fiber, parent, signal }: Origin): Call {
     const entry = this.lookup(input.name)
-    const context = caller === undefined ? entry?.context ?? this.#context : this.#contexts(entry, caller)
+    const context = caller === undefined ? entry?.context ?? this.#context : this.contextOf(entry, caller)
     const call = new Call({ registry: this, input, entry, parent, signal, fiber, context })
     this.inFlight.add(call)
     this.changed(call)
