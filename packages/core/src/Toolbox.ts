@@ -81,7 +81,11 @@ export const make = (options: Options): Toolbox => {
     schemas: () => Faces.schemas(registry),
     inFlight: () => Array.from(registry.inFlight, Faces.status),
     cancel: (which, cause) =>
-      Faces.cancel(registry, which, Cancellation.byCaller(cause ?? Cancellation.abortError("the call was cancelled"))),
+      Faces.cancel(
+        registry,
+        which,
+        Cancellation.byCaller(cause === undefined ? Cancellation.abortError("the call was cancelled") : cause)
+      ),
     whenIdle: (inside) => Effect.runPromise(registry.idle(around(inside))),
     close,
     [Symbol.asyncDispose]: () => close()

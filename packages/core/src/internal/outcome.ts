@@ -61,7 +61,8 @@ const abortedBy = (call: Call, reason: CancelReason["_tag"]): Failed => {
     : failed("ABORTED_BEFORE_DISPATCH", "AbortError", "tool call aborted before dispatch", detail)
 }
 
-export const denied = (reason: string): Failed => failed("DENIED", "Denied", reason)
+/** `reason` is foreign: a policy or a channel in JavaScript may give anything. */
+export const denied = (reason: unknown): Failed => failed("DENIED", "Denied", describe(reason).message)
 
 export const blocked = (feedback: string): Failed => failed("BLOCKED", "Blocked", feedback)
 
