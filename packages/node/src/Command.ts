@@ -89,7 +89,7 @@ const bounded = (name: string, input: Duration.Input): Duration.Duration => {
   const millis = Duration.toMillis(duration)
   // `Duration` takes a number that is none for zero. Beyond 2^31-1 ms Node's timers fire at once.
   if ((typeof input === "number" && !(input >= 0)) || millis > 2 ** 31 - 1) {
-    throw new RangeError(`${name} must be between 0 and 2^31-1 ms: ${String(input)}`)
+    throw new RangeError(`${name} must be between 0 and 2^31-1 ms, and is ${Duration.format(duration)}`)
   }
   return duration
 }

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { assertEquals } from "@effect/vitest/utils"
-import { FileFailed, Files } from "@quiesce/node"
+import { type FileFailed, Files } from "@quiesce/node"
 import { Deferred, Effect, Exit, Fiber, Stream } from "effect"
 import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"

@@ -40,6 +40,7 @@ const cancelled = (used: Tool.AnyNoServices, input: Schema.Json = null) =>
   }).pipe(Effect.provide(ToolRegistry.layer([used])), Effect.scoped)
 
 const failureOf = (result: ToolResult.ToolResult) => result._tag === "Failure" ? result.error : undefined
+const detailOf = (result: ToolResult.ToolResult) => ({ ...Object(failureOf(result)?.detail) })
 
 for (const isolate of kinds) {
   const place = { isolate } as const
@@ -75,13 +76,15 @@ for (const isolate of kinds) {
 
     it.live("fails under its own name, or says what became of its isolate", () =>
       Effect.gen(function*() {
-        const failed = failureOf(yield* call(tool("fail", place)))
+        const result = yield* call(tool("fail", place))
+        const failed = failureOf(result)
         assert.deepStrictEqual([failed?.code, failed?.name, failed?.message], ["TOOL_FAILURE", "RangeError", "no"])
-        assert.strictEqual((failed?.detail as { readonly code: string }).code, "E_NO")
+        assert.strictEqual(detailOf(result).code, "E_NO")
         for (const [name, reason] of [["exit", "Crashed"], ["nothing", "NotLoaded"], ["notJson", "NotJson"]] as const) {
-          const failed = failureOf(yield* call(tool(name, place), { kind: "NaN" }))
+          const result = yield* call(tool(name, place), { kind: "NaN" })
+          const failed = failureOf(result)
           assert.deepStrictEqual([failed?.code, failed?.name], ["TOOL_FAILURE", "TaskFailed"])
-          assert.strictEqual((failed?.detail as { readonly reason: string }).reason, reason)
+          assert.strictEqual(detailOf(result).reason, reason)
         }
       }))
 
@@ -160,8 +163,8 @@ describe("a tool whose body runs in a process", () => {
 
   it.live(cites("and takes all the memory it may fails alone", "NODE-07"), () =>
     Effect.gen(function*() {
-      const failed = failureOf(yield* call(tool("gorge", { ...place, memory: 32 })))
-      assert.strictEqual((failed?.detail as { readonly reason: string }).reason, "OutOfMemory")
+      const result = yield* call(tool("gorge", { ...place, memory: 32 }))
+      assert.strictEqual(detailOf(result).reason, "OutOfMemory")
     }))
 })
 

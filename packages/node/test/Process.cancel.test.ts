@@ -97,6 +97,7 @@ describe("a command that is cancelled", () => {
         const sizes = () => ["loop", "a"].map((name) => readFileSync(join(directory, name)).length)
         const before = sizes()
         assert.deepStrictEqual(alive(directory), [])
+        // oxlint-disable-next-line quiesce/no-live-sleep -- each would have written ten more times
         yield* Effect.sleep("50 millis")
         assert.deepStrictEqual(sizes(), before)
       })

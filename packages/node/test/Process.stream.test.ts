@@ -40,11 +40,9 @@ describe("the stream of a command", () => {
   it.live("holds the program up while nobody takes", () =>
     Effect.scoped(Effect.gen(function*() {
       const running = yield* Process.open(Command.make("yes"))
+      // oxlint-disable-next-line quiesce/no-live-sleep -- `yes` writes some gigabytes in that time, where it can
       yield* Effect.sleep("300 millis")
-      const { stdout: before } = yield* running.written
-      yield* Effect.sleep("100 millis")
-      const { stdout: after } = yield* running.written
-      assert.strictEqual(after.bytes, before.bytes)
+      assert.isBelow((yield* running.written).stdout.bytes, 2_000_000)
     })))
 })
 

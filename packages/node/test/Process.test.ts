@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Command, Outcome, Output, Process } from "@quiesce/node"
+import { Command, type Outcome, Output, Process } from "@quiesce/node"
 import { Effect } from "effect"
 import { cites } from "../../../tests/conformance/cites.ts"
 import { alive, fingerprint } from "./support/world.ts"

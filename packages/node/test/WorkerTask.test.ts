@@ -94,7 +94,7 @@ describe("a task", () => {
       const workers = yield* pool()
       for (let round = 0; round < 4; round++) {
         assert.strictEqual(yield* workers.run("timebomb", null), "tick")
-        if (round % 2 === 0) yield* Effect.sleep(round * 10)
+        for (let turn = 0; turn < round * 20; turn++) yield* Effect.yieldNow
         assert.strictEqual(yield* workers.run("add", { a: round, b: 1 }), round + 1)
       }
     }))
@@ -141,6 +141,7 @@ describe("a task that is interrupted", () => {
         yield* Fiber.interrupt(fiber)
         const after = Atomics.load(count, 0)
         assert.isAbove(after, 0)
+        // oxlint-disable-next-line quiesce/no-live-sleep -- a loop counts to a million in that time
         yield* Effect.sleep("30 millis")
         assert.strictEqual(Atomics.load(count, 0), after)
         assert.notStrictEqual(yield* threadOf(workers), thread)
@@ -191,8 +192,7 @@ describe("a task that is interrupted", () => {
       const workers = yield* pool({ size: 2, grace: "5 millis" })
       for (let round = 0; round < 16; round++) {
         const doomed = yield* Effect.forkChild(workers.run(round % 2 === 0 ? "late" : "loop", null))
-        for (let turn = 0; turn < round % 5; turn++) yield* Effect.yieldNow
-        if (round % 3 === 0) yield* Effect.sleep(round % 20)
+        for (let turn = 0; turn < round * 10; turn++) yield* Effect.yieldNow
         const interrupting = yield* Effect.forkChild(Fiber.interrupt(doomed))
         const sums = yield* Effect.all(
           [workers.run("add", { a: round, b: 1 }), workers.run("add", { a: round, b: 2 })],
@@ -216,6 +216,7 @@ describe("a pool", () => {
           return yield* started(yield* pool({ size: 2 }), "loop", shared)
         }))
         const after = Atomics.load(new Int32Array(shared), 0)
+        // oxlint-disable-next-line quiesce/no-live-sleep -- a loop counts to a million in that time
         yield* Effect.sleep("20 millis")
         assert.strictEqual(Atomics.load(new Int32Array(shared), 0), after)
         assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(fiber)))
@@ -228,6 +229,7 @@ describe("a pool", () => {
       const one = yield* started(workers, "late")
       const two = yield* started(workers, "late")
       const three = yield* Effect.forkChild(workers.run("where", null), { startImmediately: true })
+      // oxlint-disable-next-line quiesce/no-live-sleep -- a message goes to a thread and back in a hundredth of it
       yield* Effect.sleep("100 millis")
       assert.isUndefined(three.pollUnsafe())
       yield* Fiber.interrupt(one)

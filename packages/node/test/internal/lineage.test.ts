@@ -91,7 +91,7 @@ const play = (history: ReadonlyArray<Deed>, pidMax: number) => {
       continue
     }
     if (what === "reap") {
-      for (const row of [...table.values()]) if (row.state === "Z") bury(row.pid)
+      for (const row of table.values()) if (row.state === "Z") bury(row.pid)
       continue
     }
     if (actor.state === "Z") continue
