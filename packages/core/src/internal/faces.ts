@@ -76,9 +76,12 @@ export const make = (registry: Registry): ToolRegistry.Shape => {
 
 export const executePromise = (
   registry: Registry,
-  { signal, ...input }: ToolCall.Input & { readonly signal: AbortSignal }
+  input: ToolCall.Input & { readonly signal: AbortSignal }
 ): Promise<ToolResult.ToolResult> =>
   new Promise((resolve, reject) => {
+    const { signal } = input
+    // The types say so; this sentence is for code that has none.
+    if (signal === undefined) throw new TypeError("a call needs its caller's AbortSignal, as `signal`")
     const parent = parentOf(input) ?? Ward.ofSignal(signal)
     // Promise code has no context of its own: what it calls inside a call runs in the context of that. And it listens
     // also to a signal of that call, which may belong to a part of it that ends alone.
