@@ -1,6 +1,7 @@
 /** Every race of the repository: one file per subject. */
+import { coreBridge } from "./core-bridge.ts"
 import { core } from "./core.ts"
 import { effect } from "./effect.ts"
 import type { Subject } from "./Race.ts"
 
-export const subjects: ReadonlyArray<Subject> = [core, effect]
+export const subjects: ReadonlyArray<Subject> = [core, coreBridge, effect]
