@@ -37,15 +37,15 @@ export const build = (context: Context.Context<never>): Registry => {
 
 /**
  * Merged Reference layers override one another silently, and a policy merged beside the registry instead of provided to
- * it leaves the default, which allows everything. A caller that sees another policy than its registry has captured is
- * such a program.
+ * it leaves the default, which allows everything. Whoever calls, or adds tools, and sees another policy than the registry
+ * has captured is such a program.
  */
 const checkWiring = (captured: Context.Context<never>, caller: Context.Context<never>): void => {
   for (const [what, key] of wired) {
     const seen = Context.getOrUndefined(caller, key)
     if (seen !== undefined && seen !== Context.get(captured, key)) {
       throw new Error(
-        `the ${what} in the context of this call is not the one that its registry captured, and would not be asked: ` +
+        `the ${what} in this context is not the one that the registry captured, and would not be asked: ` +
           `provide its layer to the registry's layer, ToolRegistry.layer([...]).pipe(Layer.provide(...))`
       )
     }

@@ -53,6 +53,7 @@ export const make = (registry: Registry): ToolRegistry.Shape => {
     register: (...tools) =>
       Effect.acquireRelease(
         Effect.contextWith((context: Context.Context<never>) => {
+          registry.check(context)
           const added = registry.add(tools, capture(context))
           return added instanceof DuplicateTool ? Effect.fail(added) : Effect.succeed(added)
         }),

@@ -91,8 +91,12 @@ export class Registry {
   readonly callListeners = new Set<(call: Call) => void>()
   readonly toolListeners = new Set<() => void>()
 
+  /** Throws for a context that holds something else than what was captured. */
+  readonly check: (caller: Context.Context<never>) => void
+
   constructor(services: Services, context: Context.Context<never>, check: (caller: Context.Context<never>) => void) {
     this.services = services
+    this.check = check
     this.#context = context
     this.observers = new Observers(services.observers)
     this.#watch = new Watch(context, services.grace, (call) => this.#notQuiescent(call))
