@@ -13,7 +13,7 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Equal from "effect/Equal"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type { Json } from "../Json.ts"
 import type * as ToolCall from "../ToolCall.ts"
@@ -22,6 +22,7 @@ import * as Cancellation from "./cancellation.ts"
 import { inherit } from "./context.ts"
 import type { Failure } from "./failure.ts"
 import { type Failed, none, toFailure } from "./outcome.ts"
+import type { Publish } from "./pipeline.ts"
 import type { Entry, Registry } from "./registry.ts"
 import * as SignalHub from "./signalHub.ts"
 import { Token } from "./token.ts"
@@ -97,7 +98,7 @@ export class Call implements Ward.Ward, Ward.Owned {
   }
 
   /** Runs the pipeline in the call's fiber, up to its first wait. */
-  start(pipeline: Effect.Effect<ToolResult.ToolResult>): void {
+  start(pipeline: Effect.Effect<Publish>): void {
     const fiber = Effect.runForkWith(Ward.enter(this.registry.fiberContext(this.context), this))(
       Effect.withFiber((fiber) => {
         this.#fiber = fiber
@@ -106,10 +107,11 @@ export class Call implements Ward.Ward, Ward.Owned {
       { uninterruptible: true }
     )
     this.#launcher = undefined
+    // A fiber is over after the child fibers that a stage left in it: only then is there nothing of the call alive.
     fiber.addObserver((exit) => {
-      this.#exit = exit
       if (exit._tag === "Failure") this.registry.drop(this)
-      for (const observer of this.#observers) observer(exit)
+      const settled = this.#exit = Exit.map(exit, (publish) => publish())
+      for (const observer of this.#observers) observer(settled)
     })
   }
 
@@ -132,6 +134,8 @@ export class Call implements Ward.Ward, Ward.Owned {
   seal(): void {
     this.sealed = true
     this.#closed = true
+    this.admit(false)
+    this.enter("settling")
   }
 
   /** The owner for a call that names this one as its parent: a run of the body while one is under way. */

@@ -18,13 +18,18 @@ import * as Outcome from "./outcome.ts"
 import { describe } from "./thrown.ts"
 import type { Owner } from "./ward.ts"
 
-export const pipeline = Effect.fnUntraced(function*(call: Call): Effect.fn.Return<ToolResult.ToolResult> {
+/** What a call is left to do once none of its fibers is alive. It is synchronous. */
+export type Publish = () => ToolResult.ToolResult
+
+export const pipeline = Effect.fnUntraced(function*(call: Call): Effect.fn.Return<Publish> {
   const { approval, policy } = call.registry.services
 
   // Materialize. A failure here wins over a cancellation that was there before (CALL-03).
   const finalizeContent = call.entry?.definition.finalizeContent
-  const publish = (outcome: Outcome.Outcome, contexts?: ReadonlyArray<Json>) =>
-    call.registry.publish(call, finalize(call, finalizeContent, outcome, contexts))
+  const publish = (outcome: Outcome.Outcome, contexts?: ReadonlyArray<Json>): Publish => {
+    call.seal()
+    return () => call.registry.publish(call, finalize(call, finalizeContent, outcome, contexts))
+  }
   const unusable = materialize(call)
   if (unusable !== undefined) return publish(unusable)
   call.listen()
@@ -150,16 +155,13 @@ const apply = Effect.fnUntraced(function*(
   }
 })
 
-/** The result, with the tool's last say in its content. The call can no longer be cancelled. */
+/** The result, with the tool's last say in its content. */
 const finalize = (
   call: Call,
   finalizeContent: ((call: Call["pending"], result: ToolResult.ToolResult) => unknown) | undefined,
   outcome: Outcome.Outcome,
   deferred: ReadonlyArray<Json> = Outcome.none
 ): ToolResult.ToolResult => {
-  call.seal()
-  call.admit(false)
-  call.enter("settling")
   const contexts = deferred.length === 0 ? Outcome.none : Object.freeze(deferred)
   const result = Outcome.toResult(call, outcome, contexts)
   if (finalizeContent === undefined) return result
