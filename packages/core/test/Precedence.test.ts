@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Abortable, Journal, type Json, Policy, ToolCall, type ToolResult, Wrapper } from "@quiesce/core"
-import { Data, Effect, Fiber, Schedule, Semaphore } from "effect"
+import { Cause, Data, Effect, Exit, Fiber, Schedule, Semaphore } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
 import * as Faces from "./support/faces.ts"
@@ -317,6 +317,72 @@ describe("a failure that comes after the cancel", () => {
         }
       })
   )
+})
+
+/** What a body's cause can be made of. `user` says whether somebody cancels the call, too. */
+const reasons = {
+  interrupt: Cause.makeInterruptReason(),
+  fail: Cause.makeFailReason(new Late({ step: 3 })),
+  die: Cause.makeDieReason(new Late({ step: 3 }))
+}
+
+const mixtures: ReadonlyArray<ReadonlyArray<keyof typeof reasons>> = [
+  ["interrupt"],
+  ["fail"],
+  ["die"],
+  ["interrupt", "fail"],
+  ["fail", "interrupt"],
+  ["interrupt", "die"],
+  ["die", "interrupt"],
+  ["interrupt", "fail", "interrupt"],
+  ["interrupt", "interrupt"]
+]
+
+describe("a body that ends with a mixture of reasons", () => {
+  it.effect.each(mixtures.map((mixture) => [mixture.join(" and "), mixture] as const))(
+    cites("%s: a failure in it is the outcome, in whatever order, with and without a cancel", "CALL-09"),
+    ([, mixture]) =>
+      Effect.gen(function*() {
+        const cause = Cause.fromReasons<unknown>(mixture.map((reason) => reasons[reason]))
+        const failed = mixture.some((reason) => reason !== "interrupt")
+        for (const cancelled of [false, true]) {
+          const gate = Gate.make<string>()
+          const host = yield* Faces.start.open({
+            tools: [
+              effectTool("tool", () => Effect.uninterruptible(Effect.andThen(gate.wait, Effect.failCause(cause))))
+            ]
+          })
+          const call = yield* host.call("tool")
+          if (cancelled) yield* call.cancel
+          yield* gate.open("on")
+          const result = yield* call.result
+          if (failed) assert.deepStrictEqual(failureOf(result).error, lateError)
+          else assertAborted(result, "ABORTED", cancelled ? "Caller" : "Interrupt")
+        }
+      })
+  )
+
+  it.effect(cites("whether its parts end one after the other or at once", "CALL-09"), () =>
+    Effect.gen(function*() {
+      for (const concurrency of [1, "unbounded"] as const) {
+        for (
+          const parts of [[Effect.interrupt, Effect.fail(new Late({ step: 3 }))], [
+            Effect.fail(new Late({ step: 3 })),
+            Effect.interrupt
+          ]]
+        ) {
+          const body = Effect.map(
+            Effect.all(parts.map((part) => Effect.exit(part)), { concurrency }),
+            (exits) =>
+              Cause.fromReasons<unknown>(exits.flatMap((exit) => Exit.isFailure(exit) ? exit.cause.reasons : []))
+          )
+          const host = yield* Faces.start.open({
+            tools: [effectTool("tool", () => Effect.flatMap(body, Effect.failCause))]
+          })
+          assert.deepStrictEqual(failureOf(yield* (yield* host.call("tool")).result).error, lateError)
+        }
+      }
+    }))
 })
 
 describe("what was decided before the cancel", () => {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Json, type Tool, type ToolCall, type Wrapper } from "@quiesce/core"
+import { Approval, type Json, Policy, type Tool, type ToolCall, type Wrapper } from "@quiesce/core"
 import { Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
@@ -7,6 +7,7 @@ import * as Faces from "./support/faces.ts"
 import * as Gate from "./support/Gate.ts"
 import { effectTool, promiseTool } from "./support/registry.ts"
 import { assertAborted, codeOf, failureOf, valueOf } from "./support/results.ts"
+import { type Stages, watched } from "./support/watched.ts"
 
 /** One body in both ways to write it. */
 const bodies: ReadonlyArray<{
@@ -413,6 +414,89 @@ describe("a wrapper that leaves `next` behind", () => {
         yield* body.reached
         yield* body.fail(new Error("late"))
         assert.strictEqual(valueOf(yield* call.result), "mine")
+      })
+  )
+})
+
+/** A fiber that a stage leaves behind, and that takes until the gate opens to end. */
+const leave = (gate: Gate.Gate<void>) =>
+  Effect.forkChild(Effect.onInterrupt(Effect.never, () => gate.wait), { startImmediately: true })
+
+const leavingStages: ReadonlyArray<readonly [stage: string, stages: (gate: Gate.Gate<void>) => Stages]> = [
+  ["a pre-policy", (gate) => ({ pre: () => Effect.as(leave(gate), Policy.allow) })],
+  ["an approval channel", (gate) => ({ ask: () => Effect.as(leave(gate), Approval.allowedOnce) })],
+  ["a wrapper", (gate) => ({ wrap: (next) => Effect.andThen(leave(gate), next) })],
+  ["a wrapper that answers itself", (gate) => ({ wrap: () => Effect.as(leave(gate), "mine") })],
+  ["a body", (gate) => ({ body: () => Effect.as(leave(gate), "done") })],
+  ["a post-policy", (gate) => ({ post: () => Effect.as(leave(gate), Policy.accept()) })]
+]
+
+describe("a child fiber that a stage leaves running", () => {
+  it.effect.each(leavingStages)(
+    cites("of %s is interrupted and awaited before anybody hears of the result", "CALL-07", "CALL-24"),
+    ([, stages]) =>
+      Effect.gen(function*() {
+        for (const face of Faces.registryFaces) {
+          const gate = Gate.make()
+          const parts = watched(stages(gate))
+          const host = yield* face.open(parts)
+          const call = yield* host.call("tool")
+          yield* gate.reached
+          yield* TestClock.adjust("1 hour")
+          assert.isFalse(call.isOver())
+          assert.deepStrictEqual(host.published, [])
+          assert.strictEqual((yield* host.inFlight).length, 1)
+          yield* gate.open()
+          assert.strictEqual(codeOf(yield* call.result), "Success")
+        }
+      })
+  )
+
+  it.effect(cites("a cancel that comes only then finds the outcome decided", "CALL-10"), () =>
+    Effect.gen(function*() {
+      const gate = Gate.make()
+      const host = yield* Faces.start.open(watched({ post: () => Effect.as(leave(gate), Policy.accept()) }))
+      const call = yield* host.call("tool")
+      yield* gate.reached
+      yield* call.cancel
+      yield* gate.open()
+      assert.strictEqual(valueOf(yield* call.result), "done")
+    }))
+})
+
+describe("a body two registries deep", () => {
+  it.effect(
+    cites("hears of the cancel of the outermost call, which is over after it", "CALL-07", "CALL-26"),
+    () =>
+      Effect.gen(function*() {
+        for (const face of Faces.allFaces) {
+          const gate = Gate.make()
+          const marks: Array<string> = []
+          const inner = yield* Faces.registry({
+            tools: [promiseTool("inner", async (_, { signal }) => {
+              await gate.promise()
+              if (signal.aborted) throw signal.reason
+              marks.push("a mark on the world")
+              return "done"
+            })],
+            policy: { pre: () => Effect.succeed(Policy.ask()) },
+            approval: { ask: () => Effect.succeed(Approval.allowedOnce) }
+          })
+          const host = yield* face.open({
+            tools: [promiseTool("outer", async (_, { signal }) => {
+              const result = await inner.executePromise({ callId: "inner", name: "inner", arguments: {}, signal })
+              return codeOf(result)
+            })]
+          })
+          const call = yield* host.call("outer")
+          yield* gate.reached
+          yield* call.cancel
+          yield* TestClock.adjust("1 hour")
+          assert.isFalse(call.isOver())
+          yield* gate.open()
+          assertAborted(yield* call.result, "ABORTED", face.reason)
+          assert.deepStrictEqual(marks, [])
+        }
       })
   )
 })
