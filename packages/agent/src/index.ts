@@ -1,0 +1,3 @@
+export * as LogError from "./LogError.ts"
+export * as LogEvent from "./LogEvent.ts"
+export * as SessionLog from "./SessionLog.ts"

@@ -1,0 +1,63 @@
+/**
+ * Who a process is, and whether it still lives.
+ *
+ * A process id is given again once its owner is gone, so it is told apart by when the process began, and by the boot of
+ * the machine, which ends all of them at once.
+ */
+import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import type { Holder } from "../LogError.ts"
+
+export const self = (): Holder => ({ pid: process.pid, started: startOf(process.pid) ?? "", boot: boot() })
+
+/**
+ * Whether the holder is running. In doubt it is: a lease that is kept too long is a nuisance, one that is taken too early
+ * a second writer.
+ *
+ * **Limits**: it asks the process table of this machine and this pid namespace. Containers that share a log must share
+ * that too.
+ */
+export const isAlive = (holder: Holder): boolean => {
+  if (holder.boot !== boot()) return false
+  try {
+    process.kill(holder.pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH"
+  }
+  const started = startOf(holder.pid)
+  return started === undefined || started === holder.started
+}
+
+/** **Source**: proc_pid_stat(5): the start time is field 22, and the name, which may hold anything, ends at the last `)`. */
+const startOf = (pid: number): string | undefined => {
+  switch (process.platform) {
+    case "linux":
+      return attempt(() => {
+        const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
+        return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]
+      })
+    case "win32":
+      return undefined
+    default:
+      return attempt(() => execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" }).trim())
+  }
+}
+
+const boot = (): string => {
+  switch (process.platform) {
+    case "linux":
+      return attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) ?? ""
+    case "darwin":
+      return attempt(() => execFileSync("sysctl", ["-n", "kern.bootsessionuuid"], { encoding: "utf8" }).trim()) ?? ""
+    default:
+      return ""
+  }
+}
+
+const attempt = <A>(read: () => A): A | undefined => {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
