@@ -25,17 +25,12 @@ import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import { Edge, type Shape as EdgeShape } from "./Edge.ts"
 import * as Interleaving from "./Interleaving.ts"
-import { describe, describeFault } from "./internal/describe.ts"
+import { replayOne, runAgain } from "./internal/again.ts"
 import { isExplored } from "./internal/escapes.ts"
-import type { Machine, Settings, Verdict } from "./internal/machine.ts"
-import { Narrator } from "./internal/narrator.ts"
-import { replaying } from "./internal/replaying.ts"
-import { plansOf } from "./internal/searches.ts"
-import { type Plan, type Search, Session, type Subject } from "./internal/session.ts"
-import { type Candidate, shrink, tighten } from "./internal/shrink.ts"
-import { type End, Tally } from "./internal/tally.ts"
+import { explore, settingsOf } from "./internal/exploration.ts"
+import type { Subject } from "./internal/session.ts"
 import * as Report from "./Report.ts"
-import * as Strategy from "./Strategy.ts"
+import type * as Strategy from "./Strategy.ts"
 
 /** What can be explored. */
 export type Program<A, E, R = never> = Effect.Effect<A, E, R | Edge | Scope.Scope>
@@ -95,11 +90,6 @@ export class InterleavingFailed extends Data.TaggedError("InterleavingFailed")<{
   readonly message: string
 }> {}
 
-/** How many different outcomes and failures a report shows in words: each costs a run, and nobody reads more. */
-const shown = 12
-
-const progressMillis = 1_000
-
 // The process has one set of hooks and listeners, so it has one exploration at a time.
 const exclusive = Semaphore.makeUnsafe(1)
 
@@ -158,7 +148,7 @@ export const replay = <A, E, R>(
 ): Effect.Effect<Replayed, Interleaving.MalformedReplay, Services<R>> =>
   Effect.flatMap(
     Effect.fromResult(Interleaving.decode(replay)),
-    (decisions) => exclusively((subject) => replayOne(subject, decisions, options), program)
+    (decisions) => exclusively((subject) => replayOne(subject, decisions, settingsOf(options)), program)
   )
 
 /**
@@ -174,8 +164,6 @@ export const once = <A, E, R>(
     program
   )
 
-// Running
-
 const exclusively = <B, A, E, R>(
   use: (subject: Subject) => Effect.Effect<B>,
   program: Program<A, E, R>
@@ -186,192 +174,3 @@ const exclusively = <B, A, E, R>(
       // The program's other services are in `context`; scope and edge are added for each run.
       : exclusive.withPermit(use({ program: program as Subject["program"], context }))
   )
-
-/** Drives a search to its end. */
-const drive = (subject: Subject, search: Search): Effect.Effect<Session> =>
-  Effect.callback<Session>((resume) => {
-    const session = new Session(subject, search, () => resume(Effect.succeed(session)))
-    return Effect.sync(() => session.stop())
-  })
-
-interface Ended {
-  readonly machine: Machine
-  readonly verdict: Verdict
-  readonly escapes: ReadonlyArray<Report.Escape>
-}
-
-const runOne = (subject: Subject) => (plan: Plan): Effect.Effect<Ended> =>
-  Effect.suspend(() => {
-    const plans = [plan]
-    let ended: readonly [Machine, Verdict] | undefined
-    const search: Search = {
-      next: () => plans.pop(),
-      ended: (machine, verdict) => {
-        ended = [machine, verdict]
-      }
-    }
-    return Effect.map(drive(subject, search), ({ escapes }) => {
-      const [machine, verdict] = ended!
-      return { machine, verdict, escapes: [...escapes.values()] }
-    })
-  })
-
-const settingsOf = (options: Options): Settings => ({
-  preemptions: options.preemptions ?? 1,
-  timers: options.timers ?? 3,
-  steps: options.steps ?? 2_000,
-  declared: false
-})
-
-const explore = Effect.fnUntraced(function*(subject: Subject, options: Options) {
-  const strategy = options.strategy ?? Strategy.exhaustive()
-  const settings = settingsOf(options)
-  const runs = options.runs ?? 1_000_000
-  const plans = plansOf(strategy, settings)
-  const tally = new Tally()
-  const started = performance.now()
-  let endedBy: "runs" | "failure" | undefined
-  let reported = started
-
-  const session = yield* drive(subject, {
-    next: () => {
-      if (endedBy !== undefined) return undefined
-      const plan = plans.next()
-      // Only now is it known that there would have been another one.
-      if (plan !== undefined && tally.explored + tally.redundant >= runs) endedBy = "runs"
-      return endedBy === undefined ? plan : undefined
-    },
-    ended: (machine, verdict) => {
-      if (!plans.isNew(machine, verdict)) return
-      tally.add(machine, verdict)
-      if (tally.divergence !== undefined || (tally.failing > 0 && options.failures !== "all")) endedBy = "failure"
-      if (options.onProgress === undefined || (tally.explored & 255) !== 0) return
-      const now = performance.now()
-      if (now - reported < progressMillis) return
-      reported = now
-      const { explored, failing, redundant } = tally
-      options.onProgress({ explored, failing, redundant, millis: now - started })
-    }
-  })
-  const millis = performance.now() - started
-
-  const run = runOne(subject)
-  const failures: Array<Report.Failure> = []
-  for (const end of [...tally.failures.values()].slice(0, shown)) {
-    const minimal = yield* shrink(run, end.message, end, settings)
-    failures.push({
-      message: end.message,
-      count: end.count,
-      found: yield* narrate(run, tighten(end), settings),
-      minimal: yield* narrate(run, minimal, settings)
-    })
-  }
-  const outcomes: Array<Report.Outcome> = []
-  for (const end of [...tally.outcomes.values()].slice(0, shown)) {
-    outcomes.push({
-      outcome: end.message,
-      count: end.count,
-      witness: yield* narrate(run, tighten(end), settings)
-    })
-  }
-
-  const { divergence } = tally
-  const escapes = [...session.escapes.values()]
-  const report: Report.Report = {
-    name: options.name ?? "program",
-    verdict: escapes.length > 0 || divergence !== undefined ? "unsound" : tally.failing > 0 ? "failed" : "passed",
-    explored: tally.explored,
-    failing: tally.failing,
-    redundant: tally.redundant,
-    coverage: coverageOf(strategy, tally, plans.reached(), endedBy),
-    preemptions: settings.preemptions,
-    timers: settings.timers,
-    outcomes,
-    failures,
-    escapes,
-    divergence: divergence
-      && `decision ${divergence.decision}: ${divergence.expected} the first time, ${divergence.found} the next`,
-    millis
-  }
-  return report
-})
-
-const coverageOf = (
-  strategy: Strategy.Strategy,
-  tally: Tally,
-  reached: ReadonlyArray<"preemptions" | "timers">,
-  endedBy: "runs" | "failure" | undefined
-): Report.Coverage => {
-  if (endedBy !== undefined) return { _tag: "Partial", endedBy }
-  if (strategy._tag !== "Exhaustive") return { _tag: "Sampled", strategy: strategy._tag, seed: strategy.seed }
-  return { _tag: "Exhaustive", reached: tally.cut > 0 ? [...reached, "steps"] : reached }
-}
-
-/** Runs a known interleaving once more, to tell it in words. */
-const narrate = Effect.fnUntraced(function*(
-  run: (plan: Plan) => Effect.Effect<Ended>,
-  { path, preemptions }: Candidate | End,
-  settings: Settings
-) {
-  const narrator = new Narrator()
-  yield* run({ chooser: replaying(path.picks), settings: { ...settings, preemptions }, narrator })
-  const interleaving: Interleaving.Interleaving = {
-    words: narrator.words(),
-    replay: Interleaving.encode({ preemptions, timers: settings.timers }, path),
-    preemptions
-  }
-  return interleaving
-})
-
-const replayOne = (
-  subject: Subject,
-  { checksum, picks, preemptions, timers }: Interleaving.Decisions,
-  options: Pick<Options, "steps">
-) =>
-  Effect.map(
-    runAgain(subject, picks, { ...settingsOf(options), preemptions, timers }, true),
-    (replayed): Replayed =>
-      replayed.result._tag === "Diverged" || replayed.interleaving.replay.endsWith(`!${checksum}`)
-        ? replayed
-        : {
-          ...replayed,
-          result: { _tag: "Diverged", message: "the program no longer offers the decisions this replay was made of" }
-        }
-  )
-
-const runAgain = Effect.fnUntraced(function*(
-  subject: Subject,
-  picks: ReadonlyArray<number>,
-  settings: Settings,
-  logs = false
-) {
-  const narrator = new Narrator()
-  const { escapes, machine, verdict } = yield* runOne(subject)({ chooser: replaying(picks), settings, narrator, logs })
-  const replayed: Replayed = {
-    result: resultOf(verdict),
-    interleaving: {
-      words: narrator.words(),
-      replay: Interleaving.encode(settings, machine.path),
-      preemptions: machine.preemptions
-    },
-    escapes
-  }
-  return replayed
-})
-
-const resultOf = (verdict: Verdict): Replayed["result"] => {
-  switch (verdict._tag) {
-    case "Passed":
-      return { _tag: "Passed", outcome: describe(verdict.outcome) }
-    case "Failed":
-      return { _tag: "Failed", message: describeFault(verdict.fault) }
-    case "Diverged": {
-      const { decision, expected, found } = verdict.divergence
-      return { _tag: "Diverged", message: `decision ${decision}: ${expected} expected, ${found} found` }
-    }
-    // A replay has no reduction, so it is never redundant.
-    case "Redundant":
-    case "Cut":
-      return { _tag: "Cut" }
-  }
-}

@@ -5,6 +5,7 @@
  * the interleaving: giving them again replays it.
  */
 import type * as Fiber from "effect/Fiber"
+import type { Footprint } from "./footprint.ts"
 
 /**
  * What is being decided: which enabled step comes `next`, whether the running fiber is `preempted` here, whether the
@@ -14,15 +15,6 @@ export type Kind = "next" | "preempt" | "tick" | "value"
 
 /** Returned by a chooser to give the run up: every way from here leads to a run that is explored elsewhere. */
 export const redundant = -1
-
-/**
- * What a step reads and writes, as far as it matters to other steps. `undefined` is the footprint of a step nobody
- * described: it conflicts with every other one, which is always sound.
- */
-export interface Footprint {
-  readonly reads: Set<unknown>
-  readonly writes: Set<unknown>
-}
 
 /** Something that can happen next. */
 export interface Step {
@@ -75,13 +67,3 @@ export class Divergence {
     this.found = found
   }
 }
-
-const disjoint = (a: ReadonlySet<unknown>, b: ReadonlySet<unknown>): boolean => {
-  for (const item of a) if (b.has(item)) return false
-  return true
-}
-
-/** Whether two steps may be swapped without anybody noticing. */
-export const independent = (a: Footprint | undefined, b: Footprint | undefined): boolean =>
-  a !== undefined && b !== undefined
-  && disjoint(a.writes, b.writes) && disjoint(a.writes, b.reads) && disjoint(a.reads, b.writes)

@@ -22,7 +22,7 @@ export class VirtualClock implements Clock.Clock {
   }
 
   currentTimeMillisUnsafe(): number {
-    this.machine.reads(clock)
+    this.machine.tracks.reads(clock)
     return this.now
   }
   currentTimeNanosUnsafe(): bigint {
@@ -53,16 +53,16 @@ export class VirtualClock implements Clock.Clock {
 
   /** Fires what falls due within `millis`, in order, each at its own time. */
   advance(millis: number): void {
-    this.machine.writes(clock)
+    this.machine.tracks.writes(clock)
     const end = this.now + millis
     while (this.timers[0] !== undefined && this.timers[0].at <= end) this.timers.shift()!.run()
     this.now = end
   }
 
   private set(at: number, wake: () => void): Timer {
-    this.machine.writes(clock)
+    this.machine.tracks.writes(clock)
     const run = () => {
-      this.machine.writes(clock)
+      this.machine.tracks.writes(clock)
       this.now = at
       wake()
     }
@@ -75,7 +75,7 @@ export class VirtualClock implements Clock.Clock {
   }
 
   private clear(timer: Timer): void {
-    this.machine.writes(clock)
+    this.machine.tracks.writes(clock)
     const index = this.timers.indexOf(timer)
     if (index >= 0) this.timers.splice(index, 1)
   }

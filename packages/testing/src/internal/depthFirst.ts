@@ -10,7 +10,8 @@
  * **Source**: Godefroid, Partial-Order Methods for the Verification of Concurrent Systems (1996), chapter 5. Preemptions
  * are decisions inside steps, so swapping steps does not change how many there are, and the bound stays exact.
  */
-import { type Chooser, Divergence, type Footprint, independent, type Kind, redundant, type Ways } from "./choices.ts"
+import { type Chooser, Divergence, type Kind, redundant, type Ways } from "./choices.ts"
+import { type Footprint, independent, union } from "./footprint.ts"
 
 interface Node {
   readonly kind: Kind
@@ -130,8 +131,3 @@ export class DepthFirst implements Chooser {
     return way < node.count ? way : redundant
   }
 }
-
-const union = (a: Footprint | undefined, b: Footprint | undefined): Footprint | undefined =>
-  a === undefined || b === undefined
-    ? undefined
-    : { reads: new Set([...a.reads, ...b.reads]), writes: new Set([...a.writes, ...b.writes]) }

@@ -1,7 +1,7 @@
 /** Values and faults in words. */
 import type * as Cause from "effect/Cause"
 import { inspect } from "node:util"
-import type { Fault } from "./machine.ts"
+import type { Fault } from "./verdict.ts"
 
 /** Enough to see a tool result whole, and not a whole registry. */
 const depth = 6

@@ -16,7 +16,7 @@ export class LiveEdge implements Edge.Shape {
       "outside",
       label,
       () => {
-        machine.writes(itself)
+        machine.tracks.writes(itself)
         run()
       },
       touches && { reads: new Set(touches.reads), writes: new Set(touches.writes) }
@@ -26,7 +26,7 @@ export class LiveEdge implements Edge.Shape {
     machine.outside.push(step)
     return {
       withdraw: () => {
-        machine.writes(itself)
+        machine.tracks.writes(itself)
         const index = machine.outside.indexOf(step)
         if (index >= 0) machine.outside.splice(index, 1)
       }
@@ -80,8 +80,8 @@ export class LiveEdge implements Edge.Shape {
   }
 
   touch(touches: Edge.Touches): void {
-    for (const name of touches.reads ?? []) this.machine.reads(name)
-    for (const name of touches.writes ?? []) this.machine.writes(name)
+    for (const name of touches.reads ?? []) this.machine.tracks.reads(name)
+    for (const name of touches.writes ?? []) this.machine.tracks.writes(name)
   }
 
   exploring(on: boolean): void {

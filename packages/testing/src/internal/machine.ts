@@ -5,26 +5,19 @@
  * outside world does, or the earliest timer. `step` asks the chooser for one and runs it to its end.
  *
  * Invariants:
- * 1. Everything an interleaving leaves open is asked through `decide`; nothing else here depends on time or chance.
+ * 1. Everything an interleaving leaves open is asked of `decisions`; nothing else here depends on time or chance.
  * 2. A machine serves one run. What is scheduled on it after its run ended is never executed.
- * 3. A decision with one way is not recorded: a path holds choices only.
- * 4. A step and the promise reactions it sets off are one: the next decision comes after both.
+ * 3. A step and the promise reactions it sets off are one: the next decision comes after both.
  */
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Scheduler from "effect/Scheduler"
-import {
-  type Chooser,
-  Divergence,
-  type Footprint,
-  type Kind,
-  type Path,
-  redundant,
-  type Step,
-  type Ways
-} from "./choices.ts"
+import type { Chooser, Path, Step, Ways } from "./choices.ts"
 import { VirtualClock } from "./clock.ts"
+import { Decisions } from "./decisions.ts"
+import { type Footprint, Tracks } from "./footprint.ts"
 import type { Narrator } from "./narrator.ts"
+import type { Fault, Verdict } from "./verdict.ts"
 
 type AnyFiber = Fiber.Fiber<unknown, unknown>
 
@@ -32,24 +25,6 @@ export interface Statement {
   readonly statement: string
   readonly holds: () => boolean | void
 }
-
-/** What went wrong in a run. */
-export type Fault =
-  | { readonly _tag: "Failed"; readonly exit: Exit.Failure<unknown, unknown> }
-  | { readonly _tag: "Violated"; readonly statement: string; readonly detail: unknown }
-  | { readonly _tag: "Hung" }
-  | { readonly _tag: "Unhandled"; readonly error: unknown }
-  | { readonly _tag: "ActionThrew"; readonly label: string; readonly error: unknown }
-
-/** How a run ended. */
-export type Verdict =
-  | { readonly _tag: "Passed"; readonly outcome: unknown }
-  | { readonly _tag: "Failed"; readonly fault: Fault }
-  /** Given up: the runs it would have led to are explored elsewhere. */
-  | { readonly _tag: "Redundant" }
-  /** Given up: it took more steps than the bound allows. */
-  | { readonly _tag: "Cut" }
-  | { readonly _tag: "Diverged"; readonly divergence: Divergence }
 
 /** Kept by the session: whether native promises moved, so that their reactions must run before the next decision. */
 export interface Activity {
@@ -85,25 +60,23 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
   timersBounded = false
   running: AnyFiber | undefined
 
+  /** What the current step touches. */
+  readonly tracks: Tracks
+
   private readonly chooser: Chooser
+  private readonly decisions: Decisions
   private readonly activity: Activity
   private readonly settings: Settings
-  private readonly kinds: Array<Kind> = []
-  private readonly counts: Array<number> = []
-  private readonly picks: Array<number> = []
   private preemptionsLeft: number
   private timersLeft: number
   private stepsLeft: number
   /** The number the next step gets. */
   seq = 0
   private fault: Fault | undefined
-  private ended: Verdict | undefined
   private main: AnyFiber | undefined
-  private ordinals: Map<AnyFiber, number> | undefined
 
   // What the current step has done so far.
   private current: Step | undefined
-  private footprint: Footprint | undefined
   /** The first fiber that ran in this step, and whether another one ran too. */
   private slice: AnyFiber | undefined
   private mixed = false
@@ -118,6 +91,8 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
 
   constructor(chooser: Chooser, activity: Activity, settings: Settings, narrator?: Narrator) {
     this.chooser = chooser
+    this.decisions = new Decisions(chooser, this)
+    this.tracks = new Tracks(settings.declared)
     this.activity = activity
     this.settings = settings
     this.preemptionsLeft = settings.preemptions
@@ -142,7 +117,7 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
       const step = this.next()
       if (step === undefined) return false
       if (this.stepsLeft-- === 0) {
-        this.ended ??= { _tag: "Cut" }
+        this.decisions.giveUp({ _tag: "Cut" })
         return false
       }
       this.enter(step)
@@ -158,13 +133,13 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
 
   /** Closes a step, once the promise reactions it set off have run too. */
   settle(): void {
-    this.chooser.stepped(this.footprint)
+    this.chooser.stepped(this.tracks.footprint)
     if (this.invariants.length > 0) this.check(this.invariants)
   }
 
   /** Judges the run, once nothing can move any more. */
   conclude(): Verdict {
-    if (this.ended !== undefined) return this.ended
+    if (this.decisions.over !== undefined) return this.decisions.over
     const exit = this.main?.pollUnsafe()
     if (exit === undefined) this.fail({ _tag: "Hung" })
     else if (Exit.isFailure(exit)) this.fail({ _tag: "Failed", exit })
@@ -179,7 +154,8 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
   }
 
   get path(): Path {
-    return { kinds: this.kinds, counts: this.counts, picks: this.picks }
+    const { counts, kinds, picks } = this.decisions
+    return { counts, kinds, picks }
   }
 
   get preemptions(): number {
@@ -192,11 +168,9 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
     this.mixed = false
     this.displaced = undefined
     this.lastScheduled = undefined
+    this.tracks.begin(step?.touches)
     // Two steps in one tick mix their reactions: what each touches is not known apart.
-    if (this.sharesTick) this.footprint = undefined
-    else if (step?.touches !== undefined) {
-      this.footprint = { reads: new Set(step.touches.reads), writes: new Set(step.touches.writes) }
-    } else this.footprint = this.settings.declared ? { reads: new Set(), writes: new Set() } : undefined
+    if (this.sharesTick) this.tracks.forget()
     this.narrator?.enter(step, this.sharesTick)
   }
 
@@ -204,7 +178,7 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
     // A fiber's last act in a slice that ends with a yield is to schedule its own resumption.
     if (this.lastScheduled !== undefined) this.lastScheduled.resumes = this.lastScheduled.owner
     this.sharesTick = this.offersTick()
-    if (this.sharesTick) this.footprint = undefined
+    if (this.sharesTick) this.tracks.forget()
     if (this.sharesTick || !this.activity.moved) this.settle()
   }
 
@@ -221,28 +195,6 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
 
   // Decisions
 
-  private decide(kind: Kind, count: number): number {
-    if (this.ended !== undefined) return 0
-    let pick: number
-    try {
-      pick = this.chooser.choose(kind, count, this)
-    } catch (error) {
-      if (!(error instanceof Divergence)) throw error
-      this.ended = { _tag: "Diverged", divergence: error }
-      return 0
-    }
-    if (pick === redundant) {
-      this.ended = { _tag: "Redundant" }
-      return 0
-    }
-    if (count > 1) {
-      this.kinds.push(kind)
-      this.counts.push(count)
-      this.picks.push(pick)
-    }
-    return pick
-  }
-
   way(way: number): Step {
     if (this.sharesTick) return this.outside[way]!
     // The displaced rest is the last in the pool: nothing has run since it was put there.
@@ -252,12 +204,12 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
   }
 
   private next(): Step | undefined {
-    if (this.ended !== undefined) return undefined
+    if (this.decisions.over !== undefined) return undefined
     if (!this.isExploring) return this.pool.shift() ?? this.clock.timers.shift() ?? this.outside.shift()
     const count = this.sharesTick ? this.outside.length : this.countWays()
     if (count === 0) return undefined
-    const pick = count > 1 || this.chooser.everyStep ? this.decide("next", count) : 0
-    if (this.ended !== undefined) return undefined
+    const pick = this.decisions.decide("next", count)
+    if (this.decisions.over !== undefined) return undefined
     const step = this.way(pick)
     switch (step.from) {
       case "fiber":
@@ -268,19 +220,19 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
         return step
       case "time":
         this.clock.timers.shift()
-        if (count > 1) this.timersLeft--
+        if (this.pool.length + this.outside.length > 0) this.timersLeft--
         return step
     }
   }
 
   private countWays(): number {
-    let others = this.pool.length + this.outside.length
-    if (this.displaced !== undefined) others--
+    const others = this.pool.length + this.outside.length
     if (others > 0 && this.timersLeft === 0 && this.clock.timers.length > 0) this.timersBounded = true
     const count = others + (this.isTimerEnabled(others) ? 1 : 0)
+    if (this.displaced === undefined) return count
     // Nobody took the preempted fiber's place.
-    if (count === 0 && this.displaced !== undefined) this.ended = { _tag: "Redundant" }
-    return count
+    if (count === 1) this.decisions.giveUp({ _tag: "Redundant" })
+    return count - 1
   }
 
   /** When its bound is reached, time stands still as long as anything else can go on. */
@@ -290,7 +242,7 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
 
   /** Which of the values the outside world gives. */
   value(label: string, values: ReadonlyArray<unknown>): number {
-    const pick = values.length > 1 && this.isExploring ? this.decide("value", values.length) : 0
+    const pick = values.length > 1 && this.isExploring ? this.decisions.decide("value", values.length) : 0
     this.narrator?.chose(label, values[pick])
     return pick
   }
@@ -301,12 +253,12 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
    */
   private offersTick(): boolean {
     if (this.current?.from !== "outside" || !this.activity.moved || this.outside.length === 0) return false
-    if (!this.isExploring || this.ended !== undefined) return false
+    if (!this.isExploring || this.decisions.over !== undefined) return false
     if (this.preemptionsLeft === 0) {
       this.bounded = true
       return false
     }
-    if (this.decide("tick", 2) === 0) return false
+    if (this.decisions.decide("tick", 2) === 0) return false
     this.preemptionsLeft--
     return true
   }
@@ -323,7 +275,7 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
       return exhausted
     }
     this.running = fiber
-    if (this.decide("preempt", 2) === 0) return exhausted
+    if (this.decisions.decide("preempt", 2) === 0) return exhausted
     this.preemptionsLeft--
     this.preempting = true
     this.narrator?.preempted(fiber)
@@ -354,25 +306,16 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
       this.mixed = true
       this.displaced = undefined
     }
-    // Whoever runs, interrupts or resumes a fiber conflicts with that fiber's own steps.
-    if (this.footprint !== undefined) this.footprint.writes.add(this.ordinal(fiber))
+    this.tracks.runs(fiber)
   }
 
   /** Whether anything could come in between: another step, promise reactions, or the rest of this step. */
   private mayGiveWay(fiber: AnyFiber): boolean {
-    if (!this.isExploring || this.ended !== undefined) return false
+    if (!this.isExploring || this.decisions.over !== undefined) return false
     if (this.pool.length > 0 || this.outside.length > 0 || this.isTimerEnabled(1)) return true
     // Only of a step that does nothing but start the program or resume this fiber is it known that nothing follows.
     const follows = this.current !== undefined && this.current.resumes !== fiber
     return this.activity.moved || fiber !== this.slice || follows
-  }
-
-  /** A fiber by the order in which fibers were first seen: the same in every run with the same decisions. */
-  private ordinal(fiber: AnyFiber): number {
-    this.ordinals ??= new Map()
-    let ordinal = this.ordinals.get(fiber)
-    if (ordinal === undefined) this.ordinals.set(fiber, ordinal = this.ordinals.size)
-    return ordinal
   }
 
   // What clock and edge need
@@ -380,13 +323,5 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
   makeStep(from: Step["from"], label: string, run: () => void, touches: Footprint | undefined): Step {
     const owner = from === "fiber" ? Fiber.getCurrent() : undefined
     return { seq: this.seq++, from, label, run, owner, resumes: undefined, touches }
-  }
-
-  reads(what: unknown): void {
-    this.footprint?.reads.add(what)
-  }
-
-  writes(what: unknown): void {
-    this.footprint?.writes.add(what)
   }
 }

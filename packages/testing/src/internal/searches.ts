@@ -2,9 +2,10 @@
 import type { Strategy } from "../Strategy.ts"
 import type { Chooser } from "./choices.ts"
 import { DepthFirst } from "./depthFirst.ts"
-import type { Machine, Settings, Verdict } from "./machine.ts"
+import type { Machine, Settings } from "./machine.ts"
 import { probabilistic, randomWalk } from "./sampling.ts"
 import type { Plan } from "./session.ts"
+import type { Verdict } from "./verdict.ts"
 
 /** A strategy at work. */
 export interface Plans {

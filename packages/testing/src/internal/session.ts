@@ -17,9 +17,10 @@ import { Edge } from "../Edge.ts"
 import type { Chooser } from "./choices.ts"
 import { LiveEdge } from "./edge.ts"
 import { type Escape, runWatched, watch, type Watcher } from "./escapes.ts"
-import { type Activity, Machine, type Settings, type Verdict } from "./machine.ts"
+import { type Activity, Machine, type Settings } from "./machine.ts"
 import type { Narrator } from "./narrator.ts"
 import { makeRandom } from "./random.ts"
+import type { Verdict } from "./verdict.ts"
 
 /** The program as the session runs it: everything but scope and edge comes from the caller's context. */
 export interface Subject {
@@ -142,3 +143,23 @@ export class Session implements Watcher {
     return machine
   }
 }
+
+/**
+ * Drives a search to its end.
+ *
+ * **Interruption**: ends it after the run that is under way, and waits for that.
+ */
+export const drive = (subject: Subject, search: Search): Effect.Effect<Session> =>
+  Effect.callback<Session>((resume) => {
+    let ended = false
+    let onEnd = (session: Session) => resume(Effect.succeed(session))
+    const session = new Session(subject, search, () => {
+      ended = true
+      onEnd(session)
+    })
+    return Effect.callback<void>((resume) => {
+      if (ended) return resume(Effect.void)
+      onEnd = () => resume(Effect.void)
+      session.stop()
+    })
+  })

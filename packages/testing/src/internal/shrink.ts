@@ -5,9 +5,10 @@
 import * as Effect from "effect/Effect"
 import type { Path } from "./choices.ts"
 import { describeFault } from "./describe.ts"
-import type { Machine, Settings, Verdict } from "./machine.ts"
+import type { Machine, Settings } from "./machine.ts"
 import { approximating } from "./replaying.ts"
 import type { Plan } from "./session.ts"
+import type { Verdict } from "./verdict.ts"
 
 /** A run, by its decisions under the preemption bound it needs. */
 export interface Candidate {

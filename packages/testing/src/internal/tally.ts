@@ -1,7 +1,8 @@
 /** Counts how runs ended, and keeps the first path to each different end. */
 import { type Divergence, type Path } from "./choices.ts"
 import { describe, describeFault } from "./describe.ts"
-import type { Machine, Verdict } from "./machine.ts"
+import type { Machine } from "./machine.ts"
+import type { Verdict } from "./verdict.ts"
 
 /** A way to end, how often it was met, and the first path to it. */
 export interface End {
