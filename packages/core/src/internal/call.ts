@@ -5,7 +5,8 @@
  * runs on other fibers (a body, the rest of the call inside a wrapper) is in `works`.
  *
  * 1. The first cancellation counts. It is recorded before anything is interrupted, and reaches the innermost work first.
- * 2. Once `sealed` a call cannot be cancelled: its outcome stands, and what is left is synchronous.
+ * 2. Once `sealed` a call cannot be cancelled: its outcome stands. What is left is the end of the child fibers that a stage
+ *    may have forked, and then synchronous.
  * 3. `dispatched` is set in the operation that invokes the body, and never taken back.
  */
 import * as Clock from "effect/Clock"
