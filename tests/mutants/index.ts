@@ -1,6 +1,7 @@
 /** Every mutant of the repository: one list per package. */
+import { callMutants } from "./core-call.ts"
 import { core } from "./core.ts"
 import type { Mutant } from "./Mutant.ts"
 import { node } from "./node.ts"
 
-export const mutants: ReadonlyArray<Mutant> = [...core, ...node]
+export const mutants: ReadonlyArray<Mutant> = [...core, ...callMutants, ...node]

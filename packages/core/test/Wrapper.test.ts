@@ -240,7 +240,10 @@ describe("running `next` again", () => {
         yield* body.reached
         yield* TestClock.adjust("1 hour")
         assert.isFalse(call.isOver())
-        if (what !== "interrupted without waiting, and again") yield* body.open("first")
+        if (what !== "interrupted without waiting, and again") {
+          assert.strictEqual(body.counts.interruptions, 0, "the first run is let run")
+          yield* body.open("first")
+        }
         yield* cleaning.reached
         yield* TestClock.adjust("1 hour")
         assert.isFalse(call.isOver())

@@ -1,0 +1,478 @@
+/** The mutants of `packages/core` against CALL-01 to CALL-22: one call, from its arguments to its result. */
+import type { Mutant } from "./Mutant.ts"
+
+const src = "packages/core/src"
+const test = "packages/core/test"
+
+export const callMutants: ReadonlyArray<Mutant> = [
+  {
+    name: "a result is published twice",
+    clause: "CALL-01",
+    file: `${src}/internal/registry.ts`,
+    find: "    this.observers.settled(call, result)\n",
+    replace: "    this.observers.settled(call, result)\n    this.observers.settled(call, result)\n",
+    test: { file: `${test}/Stages.test.ts`, title: "an outcome decided by the body > which stages run" }
+  },
+  {
+    name: "-0 is taken for 0",
+    clause: "CALL-02",
+    file: `${src}/internal/json.ts`,
+    find: "return Object.is(value, -0) ? refuse(walk, \"the number -0\") : value",
+    replace: "return value",
+    test: { file: `${test}/Materialize.test.ts`, title: "materialize > -0 is refused, with its path" }
+  },
+  {
+    name: "513 levels pass",
+    clause: "CALL-02",
+    file: `${src}/internal/json.ts`,
+    find: "walk.path.length >= maxDepth",
+    replace: "walk.path.length > maxDepth",
+    test: { file: `${test}/Materialize.test.ts`, title: "arguments may be 512 levels deep" }
+  },
+  {
+    name: "a shared reference counts once",
+    clause: "CALL-02",
+    file: `${src}/internal/json.ts`,
+    find: "const copyArray = (value: ReadonlyArray<unknown>, walk: Walk): Json => {\n",
+    replace:
+      "const seen = new WeakSet<object>()\nconst copyArray = (value: ReadonlyArray<unknown>, walk: Walk): Json => {\n  if (seen.has(value)) return []\n  seen.add(value)\n",
+    test: { file: `${test}/Materialize.test.ts`, title: "a shared reference counts each time" }
+  },
+  {
+    name: "`__proto__` sets a prototype",
+    clause: "CALL-02",
+    file: `${src}/internal/json.ts`,
+    find: "key === \"__proto__\"",
+    replace: "false",
+    test: { file: `${test}/Materialize.test.ts`, title: "`__proto__` is a key like any other" }
+  },
+  {
+    name: "what another realm calls plain is refused",
+    clause: "CALL-02",
+    file: `${src}/internal/json.ts`,
+    find: "Object.hasOwn(prototype, \"isPrototypeOf\")",
+    replace: "false",
+    test: { file: `${test}/Materialize.test.ts`, title: "plain objects and arrays of another realm" }
+  },
+  {
+    name: "the copy of the arguments can be changed",
+    clause: "CALL-02",
+    file: `${src}/internal/json.ts`,
+    find: "    else result[key] = child\n  }\n  return Object.freeze(result)",
+    replace: "    else result[key] = child\n  }\n  return result",
+    test: { file: `${test}/Materialize.test.ts`, title: "JSON reaches policy and body unchanged" }
+  },
+  {
+    name: "finalizeContent is looked up when it is needed",
+    clause: "CALL-02",
+    file: `${src}/internal/pipeline.ts`,
+    find: "finalize(call, finalizeContent, outcome, contexts)",
+    replace: "finalize(call, call.registry.lookup(call.pending.name)?.definition.finalizeContent, outcome, contexts)",
+    test: { file: `${test}/Materialize.test.ts`, title: "finalizeContent is the one of the tool that was visible" }
+  },
+  {
+    name: "a call that was cancelled before is not told that its arguments are no JSON",
+    clause: "CALL-03",
+    file: `${src}/internal/pipeline.ts`,
+    find: "  if (unusable !== undefined) return publish(unusable)\n  call.listen()\n",
+    replace:
+      "  call.listen()\n  if (unusable !== undefined && call.cancellation === undefined) return publish(unusable)\n",
+    test: { file: `${test}/Materialize.test.ts`, title: "a materialization failure wins over a cancellation" }
+  },
+  {
+    name: "a pre-aborted call begins",
+    clause: "CALL-04",
+    file: `${src}/internal/pipeline.ts`,
+    find: "  if (call.cancellation !== undefined) return publish(Outcome.aborted(call))\n",
+    replace: "",
+    test: {
+      file: `${test}/PreAborted.test.ts`,
+      title: "a call made through executePromise with an aborted signal > is over at once, whatever its tool"
+    }
+  },
+  {
+    name: "the fiber that its own arguments interrupt makes its call all the same",
+    clause: "CALL-04",
+    file: `${src}/internal/call.ts`,
+    find: "  listen(): void {\n    this.hear()\n",
+    replace: "  listen(): void {\n",
+    test: { file: `${test}/PreAborted.test.ts`, title: "execute > a call that its own arguments cancel" }
+  },
+  {
+    name: "a body is invoked although a wrapper has just cancelled the call",
+    clause: "CALL-05",
+    file: `${src}/internal/dispatch.ts`,
+    find: "    if (cancellation === undefined) call.track(work)\n    else work.interrupt(cancellation)\n",
+    replace: "    call.track(work)\n",
+    test: {
+      file: `${test}/BeforeDispatch.test.ts`,
+      title: "start > a wrapper that cancels the call and delegates where nothing can interrupt it"
+    }
+  },
+  {
+    name: "a wrapper that interrupts the caller's fiber is not heard before the body",
+    clause: "CALL-05",
+    file: `${src}/internal/dispatch.ts`,
+    find: "    call.hear()\n    const work = make()",
+    replace: "    const work = make()",
+    test: {
+      file: `${test}/BeforeDispatch.test.ts`,
+      title: "execute > a wrapper that cancels the call and delegates where nothing can interrupt it"
+    }
+  },
+  {
+    name: "a waiting stage is not interrupted",
+    clause: "CALL-06",
+    file: `${src}/internal/pipeline.ts`,
+    find: "Effect.interruptible(call.withServices(effectOf(effect)))",
+    replace: "call.withServices(effectOf(effect))",
+    test: {
+      file: `${test}/BeforeDispatch.test.ts`,
+      title: "start > cancelled in pre-policy > the stage is interrupted at once"
+    }
+  },
+  {
+    name: "a run of `next` that a wrapper left is interrupted and not awaited",
+    clause: "CALL-07",
+    file: `${src}/internal/dispatch.ts`,
+    find: "  return quiescence(inner)\n",
+    replace: "  return Effect.void\n",
+    test: {
+      file: `${test}/Quiescence.test.ts`,
+      title: "a wrapper that detaches it and answers itself > the run is interrupted and awaited"
+    }
+  },
+  {
+    name: "a wrapper may leave a run of `next` behind",
+    clause: "CALL-07",
+    file: `${src}/internal/dispatch.ts`,
+    find: "    return Effect.onExit(run, () => settle(level))",
+    replace: "    return run",
+    test: {
+      file: `${test}/Quiescence.test.ts`,
+      title: "a wrapper that detaches it and fails > the run is interrupted and awaited"
+    }
+  },
+  {
+    name: "a wrapper that has settled can still start the body",
+    clause: "CALL-07",
+    file: `${src}/internal/dispatch.ts`,
+    find: "if (level.over) return",
+    replace: "if (false) return",
+    test: {
+      file: `${test}/Quiescence.test.ts`,
+      title: "one that runs `next` only after it has settled does not start the body"
+    }
+  },
+  {
+    name: "a result is published while a child fiber of a stage is alive",
+    clause: "CALL-07",
+    file: `${src}/internal/pipeline.ts`,
+    find: "    return () => call.registry.publish(call, finalize(call, finalizeContent, outcome, contexts))",
+    replace:
+      "    const result = call.registry.publish(call, finalize(call, finalizeContent, outcome, contexts))\n    return () => result",
+    test: {
+      file: `${test}/Quiescence.test.ts`,
+      title: "a child fiber that a stage leaves running > of a wrapper is interrupted"
+    }
+  },
+  {
+    name: "the contexts of a cancelled call are dropped",
+    clause: "CALL-08",
+    file: `${src}/internal/pipeline.ts`,
+    find: "[...call.bodyContexts, ...call.wrapperContexts]",
+    replace: "call.cancellation === undefined ? [...call.bodyContexts, ...call.wrapperContexts] : []",
+    test: {
+      file: `${test}/Quiescence.test.ts`,
+      title: "start > a body that is a promise function > cancelled after it was invoked"
+    }
+  },
+  {
+    name: "an abort that the body passes on is a failure of it",
+    clause: "CALL-09",
+    file: `${src}/internal/work.ts`,
+    find: "thrown.filter((it) => !isAbort(it, cancellation.abortReason))",
+    replace: "thrown",
+    test: { file: `${test}/Precedence.test.ts`, title: "a body that rejects with an error named AbortError" }
+  },
+  {
+    name: "a failure that a timeout or a race dropped is forgotten",
+    clause: "CALL-09",
+    file: `${src}/internal/outcome.ts`,
+    find: "(late === undefined || late.handled)",
+    replace: "true",
+    test: {
+      file: `${test}/Precedence.test.ts`,
+      title: "of the body, inside `Effect.timeout` > stays the outcome, as it is: promise"
+    }
+  },
+  {
+    name: "a failure that a handler recovered from comes back",
+    clause: "CALL-09",
+    file: `${src}/internal/outcome.ts`,
+    find: "(late === undefined || late.handled)",
+    replace: "late === undefined",
+    test: { file: `${test}/Precedence.test.ts`, title: "a handler that ran has recovered" }
+  },
+  {
+    name: "a late denial of a promise function is a value",
+    clause: "CALL-09",
+    file: `${src}/Policy.ts`,
+    find: "          if (decision._tag === \"Denied\") throw decision\n",
+    replace: "",
+    test: { file: `${test}/Precedence.test.ts`, title: "a denial of a promise function stays" }
+  },
+  {
+    name: "a channel's late failure is skipped by the pending interrupt",
+    clause: "CALL-09",
+    file: `${src}/Approval.ts`,
+    find: "Abortable.handling(Abortable.promise((signal) => ask(call, signal, reason)), Effect.orDie)",
+    replace: "Effect.orDie(Abortable.promise((signal) => ask(call, signal, reason)))",
+    test: {
+      file: `${test}/Precedence.test.ts`,
+      title: "of a policy, a channel or a wrapper of promise functions stays"
+    }
+  },
+  {
+    name: "post-policy is cut short",
+    clause: "CALL-10",
+    file: `${src}/internal/pipeline.ts`,
+    find: "      effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...contexts]))))",
+    replace:
+      "      Effect.interruptible(\n        effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...contexts]))))\n      )",
+    test: { file: `${test}/Precedence.test.ts`, title: "one that accepts after the cancel replaces only a success" }
+  },
+  {
+    name: "a cancel while post-policy reviews comes too late",
+    clause: "CALL-10",
+    file: `${src}/internal/pipeline.ts`,
+    find: "reviewed[0]._tag === \"Success\" && call.cancellation !== undefined",
+    replace: "false",
+    test: { file: `${test}/Precedence.test.ts`, title: "a cancel counts until it returns" }
+  },
+  {
+    name: "a call counts as dispatched once it is admitted",
+    clause: "CALL-11",
+    file: `${src}/internal/pipeline.ts`,
+    find: "  call.admit(call.cancellation === undefined)\n",
+    replace: "  call.admit(call.cancellation === undefined)\n  call.dispatched = true\n",
+    test: {
+      file: `${test}/Stages.test.ts`,
+      title: "an outcome decided by a cancel while a wrapper waits > which stages run"
+    }
+  },
+  {
+    name: "a cancel reaches only what the call's own fiber awaits interruptibly",
+    clause: "CALL-12",
+    file: `${src}/internal/call.ts`,
+    find: "this.#works[index]?.interrupt(cancellation)\n    this.#fiber",
+    replace: "void index\n    this.#fiber",
+    test: {
+      file: `${test}/WrapperCancellation.test.ts`,
+      title: "a wrapper cannot take the caller's cancellation away > by running `next` uninterruptibly"
+    }
+  },
+  {
+    name: "a wrapper's cancellation stops at an inner wrapper that is uninterruptible",
+    clause: "CALL-12",
+    file: `${src}/internal/work.ts`,
+    find: "    this.owner?.call.interruptInside(this, this.cancellation)\n",
+    replace: "",
+    test: {
+      file: `${test}/WrapperCancellation.test.ts`,
+      title:
+        "an operational signal of an outer wrapper > reaches the body also where an inner one runs `next` uninterruptibly"
+    }
+  },
+  {
+    name: "what a wrapper added outlives what it delegated",
+    clause: "CALL-12",
+    file: `${src}/internal/work.ts`,
+    find: "    if (this.#subscription !== undefined) SignalHub.unsubscribe(this.#subscription)\n",
+    replace: "",
+    test: {
+      file: `${test}/WrapperCancellation.test.ts`,
+      title: "a wrapper that adds withCancel > leaves no listener on its source"
+    }
+  },
+  {
+    name: "a wrapper that interrupts is taken for the caller",
+    clause: "CALL-13",
+    file: `${src}/internal/outcome.ts`,
+    find: "return byWrapper ? abortedBy(call, \"Wrapper\") : aborted(call, cause)",
+    replace: "return aborted(call, cause)",
+    test: {
+      file: `${test}/WrapperCancellation.test.ts`,
+      title: "a wrapper that interrupts itself instead of delegating"
+    }
+  },
+  {
+    name: "a body that interrupts itself is taken for a wrapper's doing",
+    clause: "CALL-13",
+    file: `${src}/internal/outcome.ts`,
+    find: " && !hasQuit(call)",
+    replace: "",
+    test: {
+      file: `${test}/WrapperCancellation.test.ts`,
+      title: "a body that interrupts itself was not cancelled by a wrapper"
+    }
+  },
+  {
+    name: "what a wrapper answers is not checked",
+    clause: "CALL-14",
+    file: `${src}/internal/dispatch.ts`,
+    find: "entry.definition.success.decode(value)",
+    replace: "Effect.succeed(value)",
+    test: { file: `${test}/Wrapper.test.ts`, title: "what the schema refuses is INVALID_OUTPUT" }
+  },
+  {
+    name: "runs of `next` overlap",
+    clause: "CALL-15",
+    file: `${src}/internal/dispatch.ts`,
+    find: "if (running === undefined || running.exit !== undefined) {",
+    replace: "if (running === undefined || true) {",
+    test: { file: `${test}/Wrapper.test.ts`, title: "an overlapping run (detached and again) is refused" }
+  },
+  {
+    name: "an overlapping run is refused before the first is quiet",
+    clause: "CALL-15",
+    file: `${src}/internal/dispatch.ts`,
+    find: "        quiescence(running),\n",
+    replace: "        Effect.void,\n",
+    test: { file: `${test}/Wrapper.test.ts`, title: "an overlapping run (all at once) is refused" }
+  },
+  {
+    name: "the refusal of an overlapping run names nobody",
+    clause: "CALL-15",
+    file: `${src}/internal/dispatch.ts`,
+    find: "name: wrapper.name || \"an anonymous wrapper\"",
+    replace: "name: \"an anonymous wrapper\"",
+    test: { file: `${test}/Wrapper.test.ts`, title: "the refusal of one part of a composed wrapper names that part" }
+  },
+  {
+    name: "each call has a listener of its own",
+    clause: "CALL-16",
+    file: `${src}/internal/signalHub.ts`,
+    find: "hubs.get(signal) ?? open(signal)",
+    replace: "open(signal)",
+    test: { file: `${test}/Listeners.test.ts`, title: "ten thousand calls at once" }
+  },
+  {
+    name: "a forged event cancels",
+    clause: "CALL-16",
+    file: `${src}/internal/signalHub.ts`,
+    find: "  if (!hub.signal.aborted) return\n",
+    replace: "",
+    test: { file: `${test}/Listeners.test.ts`, title: "on a signal that is not aborted cancels nothing" }
+  },
+  {
+    name: "the listener goes after the caller has looked",
+    clause: "CALL-16",
+    file: `${src}/internal/registry.ts`,
+    find: "    call.deafen()\n    this.#watch.remove(call)\n    this.inFlight.delete(call)\n",
+    replace: "    setImmediate(() => call.deafen())\n    this.#watch.remove(call)\n    this.inFlight.delete(call)\n",
+    test: { file: `${test}/Listeners.test.ts`, title: "has no listener of ours when the caller can look" }
+  },
+  {
+    name: "a falsy reason is replaced",
+    clause: "CALL-17",
+    file: `${src}/internal/cancellation.ts`,
+    find: "      return reason.cause\n",
+    replace: "      return reason.cause || abortError(\"aborted\")\n",
+    test: { file: `${test}/Reasons.test.ts`, title: "is the caller's own, unchanged: an empty string" }
+  },
+  {
+    name: "the last cancellation is the reason",
+    clause: "CALL-17",
+    file: `${src}/internal/call.ts`,
+    find: "if (this.sealed || this.cancellation !== undefined) return\n    this.cancellation",
+    replace: "if (this.sealed) return\n    this.cancellation",
+    test: { file: `${test}/Reasons.test.ts`, title: "wins: what comes later changes neither the signal" }
+  },
+  {
+    name: "an interrupter does not wait for the body",
+    clause: "CALL-18",
+    file: `${src}/internal/faces.ts`,
+    find: "return Effect.callback((resume) => call.observe(() => resume(Effect.void)))",
+    replace: "return Effect.void",
+    test: { file: `${test}/Caller.test.ts`, title: "while the body runs: the interrupter waits" }
+  },
+  {
+    name: "only the first issue is told",
+    clause: "CALL-19",
+    file: `${src}/internal/shape.ts`,
+    find: "{ errors: \"all\" }",
+    replace: "{ errors: \"first\" }",
+    test: { file: `${test}/Schemas.test.ts`, title: "are INVALID_ARGUMENTS with every issue and its path" }
+  },
+  {
+    name: "an unknown tool is refused before the policy has seen its name",
+    clause: "CALL-19",
+    file: `${src}/internal/pipeline.ts`,
+    find: "  if (call.cancellation !== undefined) return publish(Outcome.aborted(call))\n",
+    replace:
+      "  if (call.cancellation !== undefined) return publish(Outcome.aborted(call))\n  if (call.entry === undefined) return publish(Outcome.unknownTool(call.pending.name))\n",
+    test: { file: `${test}/Schemas.test.ts`, title: "is UNKNOWN_TOOL once pre-policy has seen the name" }
+  },
+  {
+    name: "a failure whose finalizeContent throws keeps the content it had",
+    clause: "CALL-20",
+    file: `${src}/internal/pipeline.ts`,
+    find: "{ ...outcome, content: undefined }",
+    replace: "outcome",
+    test: { file: `${test}/Schemas.test.ts`, title: "a function that throws > as `finalizeContent` of a failure" }
+  },
+  {
+    name: "content is read twice",
+    clause: "CALL-20",
+    file: `${src}/internal/outcome.ts`,
+    find: "    return Object.freeze({ type, text })",
+    replace: "    return Object.freeze({ type, text: part!.text as string })",
+    test: { file: `${test}/Schemas.test.ts`, title: "what it answers is read once" }
+  },
+  {
+    name: "a thrown value is asked what it is, and throws",
+    clause: "CALL-21",
+    file: `${src}/internal/thrown.ts`,
+    find: "  try {\n    return value instanceof type\n  } catch {\n    return false\n  }\n",
+    replace: "  return value instanceof type\n",
+    test: {
+      file: `${test}/Faults.test.ts`,
+      title: "thrown: a Proxy that throws on inspection > is a failure of that one call"
+    }
+  },
+  {
+    name: "the message of a schema that throws ends the call's fiber",
+    clause: "CALL-21",
+    file: `${src}/internal/shape.ts`,
+    find: "    message: String(message),",
+    replace: "    message,",
+    test: { file: `${test}/Schemas.test.ts`, title: "a schema that throws, or answers nonsense, refuses" }
+  },
+  {
+    name: "post-policy reviews a wrapper's fault",
+    clause: "CALL-22",
+    file: `${src}/internal/pipeline.ts`,
+    find: "if (isFinal(outcome)) break",
+    replace: "if (false) break",
+    test: { file: `${test}/Stages.test.ts`, title: "an outcome decided by a wrapper that threw > which stages run" }
+  },
+  {
+    name: "a question stays open when its call is cancelled",
+    clause: "CALL-22",
+    file: `${src}/Approval.ts`,
+    find: "return Effect.ensuring(Deferred.await(question.outcome), Effect.sync(() => close(question, cancelled)))",
+    replace: "return Deferred.await(question.outcome)",
+    test: { file: `${test}/Stages.test.ts`, title: "an answer that comes after the cancel is refused as stale" }
+  },
+  {
+    name: "a channel that fails allows",
+    clause: "CALL-22",
+    file: `${src}/internal/pipeline.ts`,
+    find:
+      "    if (answered._tag === \"Failure\") return yield* settle(Outcome.ofApproval(call, answered.cause))\n    const refused = Outcome.ofAnswer(call, answered.value)\n    if (refused",
+    replace:
+      "    const refused = answered._tag === \"Failure\" ? undefined : Outcome.ofAnswer(call, answered.value)\n    if (refused",
+    test: { file: `${test}/Stages.test.ts`, title: "a channel that throws denies, with its own reason" }
+  }
+]
