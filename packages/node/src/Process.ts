@@ -146,11 +146,11 @@ export const open = Effect.fnUntraced(function*(
   command: Command
 ): Effect.fn.Return<Opened, Outcome.SpawnFailed, Scope.Scope> {
   const supervised = yield* Supervisor.start(command, { stdin: "piped", output: "streamed" })
-  const { pid, stdin } = supervised.child
+  const { pid, stderr, stdin, stdout } = supervised.child
   return {
     ...running(supervised),
-    stdout: supervised.stdout.stream,
-    stderr: supervised.stderr.stream,
+    stdout: stdout.stream,
+    stderr: stderr.stream,
     send: (bytes) => Effect.mapError(Feed.send(stdin, bytes), () => new InputClosed({ pid })),
     endInput: Feed.end(stdin)
   }
@@ -176,14 +176,14 @@ export const stream = (
 
 const pipedIf = (stdin: Input | undefined): "piped" | "closed" => stdin === undefined ? "closed" : "piped"
 
-const running = ({ child, outcome, stderr, stdout, stop }: Supervisor.Supervised): Running => ({
+const running = ({ child, outcome, stop }: Supervisor.Supervised): Running => ({
   pid: child.pid,
   outcome,
   stop,
-  written: Effect.sync(() => ({ stdout: stdout.output(), stderr: stderr.output() }))
+  written: Effect.sync(() => ({ stdout: child.stdout.output(), stderr: child.stderr.output() }))
 })
 
-const chunks = ({ stderr, stdout }: Supervisor.Supervised): Stream.Stream<Chunk> =>
+const chunks = ({ child: { stderr, stdout } }: Supervisor.Supervised): Stream.Stream<Chunk> =>
   Stream.merge(
     Stream.map(stdout.stream, (bytes): Chunk => ({ _tag: "Stdout", bytes })),
     Stream.map(stderr.stream, (bytes): Chunk => ({ _tag: "Stderr", bytes }))

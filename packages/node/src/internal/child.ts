@@ -8,13 +8,15 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as ChildProcess from "node:child_process"
+import * as Crypto from "node:crypto"
 import { type Readable, Writable } from "node:stream"
 import type { Command } from "../Command.ts"
 import * as Outcome from "../Outcome.ts"
 import { environmentFor } from "./environment.ts"
-import type { Host } from "./host.ts"
+import type { Seen } from "./host.ts"
 import * as Lineage from "./lineage.ts"
 import { spawnFailed } from "./refusal.ts"
+import * as Tap from "./tap.ts"
 
 export interface Child {
   readonly pid: number
@@ -26,9 +28,9 @@ export interface Child {
   /** Completed once it has exited and every pipe to it is closed: nothing of it is left in this process. */
   readonly closed: Deferred.Deferred<void>
   readonly stdin: Writable
-  readonly stdout: Readable
-  readonly stderr: Readable
-  readonly lifeline: Readable
+  readonly stdout: Tap.Tap
+  readonly stderr: Tap.Tap
+  readonly lifeline: Tap.Tap
   readonly channel: Channel
 }
 
@@ -39,8 +41,8 @@ export interface Channel {
 }
 
 export interface Options {
-  readonly mark: string
   readonly stdin: "closed" | "piped"
+  readonly output: Tap.Mode
   readonly channel: "none" | "ipc"
   /** Called in the tick in which Node learns of the exit, once it is completed. */
   readonly onExit: () => void
@@ -51,7 +53,28 @@ export interface Options {
  *
  * **Errors**: `SpawnFailed`; then nothing was started.
  */
-export const start = (host: Host, command: Command, options: Options): Effect.Effect<Child, Outcome.SpawnFailed> =>
+export const start = (host: Seen, command: Command, options: Options): Effect.Effect<Child, Outcome.SpawnFailed> =>
+  Effect.flatMap(spawn(host, command, options), tapped(command, options))
+
+/** A child whose output is not read yet. */
+interface Spawned extends Omit<Child, "stdout" | "stderr" | "lifeline"> {
+  readonly stdout: Readable
+  readonly stderr: Readable
+  readonly lifeline: Readable
+}
+
+/** A stream that nobody reads loses nothing, so this may come a little later. */
+const tapped = (command: Command, { output }: Options) =>
+  Effect.fnUntraced(function*(spawned: Spawned): Effect.fn.Return<Child> {
+    return {
+      ...spawned,
+      stdout: yield* Tap.make(spawned.stdout, command.maxBytes, output),
+      stderr: yield* Tap.make(spawned.stderr, command.maxBytes, output),
+      lifeline: yield* Tap.make(spawned.lifeline, 0, "kept")
+    }
+  })
+
+const spawn = (host: Seen, command: Command, options: Options): Effect.Effect<Spawned, Outcome.SpawnFailed> =>
   Effect.callback((resume) => {
     const failed = (error: unknown) => resume(Effect.fail(spawnFailed(command, error)))
     // A failed start is reported in the next tick; it is over once the pipes made for it are closed. Where no file was
@@ -60,10 +83,12 @@ export const start = (host: Host, command: Command, options: Options): Effect.Ef
       if (child.stdin === undefined) failed(error)
       else child.on("close", () => failed(error))
     }
+    // Not `Random`, which a test may seed: commands with one mark would take each other's processes for their own.
+    const mark = Crypto.randomUUID()
     try {
       const child = ChildProcess.spawn(command.program, command.args, {
         cwd: command.cwd,
-        env: environmentFor(command, options.mark, process.env),
+        env: environmentFor(command, mark, process.env),
         detached: true,
         stdio: [
           options.stdin === "closed" ? "ignore" : "pipe",
@@ -75,7 +100,7 @@ export const start = (host: Host, command: Command, options: Options): Effect.Ef
         windowsHide: true
       })
       child.on("error", refused(child))
-      if (child.pid !== undefined) resume(connect(host, command, options, child, child.pid))
+      if (child.pid !== undefined) resume(connect(host, command, mark, options, child, child.pid))
     } catch (error) {
       failed(error)
     }
@@ -88,12 +113,13 @@ const pipeDescriptors = [1, 2, 3]
 const closedInput: Writable = new Writable().destroy()
 
 const connect = (
-  host: Host,
+  host: Seen,
   command: Command,
+  mark: string,
   options: Options,
   child: ChildProcess.ChildProcess,
   pid: number
-): Effect.Effect<Child, Outcome.SpawnFailed> => {
+): Effect.Effect<Spawned, Outcome.SpawnFailed> => {
   const lifeline = child.stdio[3] as Readable
   for (const stream of [child.stdin, child.stdout, child.stderr, lifeline]) {
     // A pipe that breaks because the child is gone is no event of its own: the exit says it.
@@ -106,7 +132,7 @@ const connect = (
     host.kill(-pid, "SIGKILL")
     return Effect.fail(new Outcome.SpawnFailed({ program: command.program, reason: "Exhausted", code: "EMFILE" }))
   }
-  const lineage = Lineage.make(row, options.mark)
+  const lineage = Lineage.make(row, mark)
   const exited = Deferred.makeUnsafe<Outcome.Exit>()
   child.on("exit", (code, signal) => {
     // In this tick the number cannot be a successor's either. Whoever is in the session now proves later that it is

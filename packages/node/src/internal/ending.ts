@@ -12,7 +12,7 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { Host } from "./host.ts"
+import type { Seen } from "./host.ts"
 import {
   attribute,
   type Attribution,
@@ -67,7 +67,7 @@ const longestStare = 250
 const looks = 3
 
 export const end = Effect.fnUntraced(function*(
-  host: Host,
+  host: Seen,
   lineage: Lineage,
   options: Options
 ): Effect.fn.Return<Ended> {
@@ -122,7 +122,7 @@ const groups = (rows: ReadonlyArray<Row>): ReadonlyMap<number, ReadonlyArray<Row
   Map.groupBy(rows, (row) => row.pgrp)
 
 /** Signals a group as one where that is safe, else its members one by one. */
-const ask = (host: Host, pgrp: number, members: ReadonlyArray<Row>, signal: "SIGTERM" | "SIGKILL"): void => {
+const ask = (host: Seen, pgrp: number, members: ReadonlyArray<Row>, signal: "SIGTERM" | "SIGKILL"): void => {
   const send = (signal: NodeJS.Signals) => {
     if (Signal.toGroup(host, pgrp, members, signal) === "Sent") return
     for (const row of members) Signal.toProcess(host, row, signal)
@@ -133,7 +133,7 @@ const ask = (host: Host, pgrp: number, members: ReadonlyArray<Row>, signal: "SIG
 }
 
 const look = Effect.fnUntraced(function*(
-  host: Host,
+  host: Seen,
   lineage: Lineage,
   carries: Options["carries"]
 ): Effect.fn.Return<Attribution & { readonly isComplete: boolean }> {
@@ -150,7 +150,7 @@ const look = Effect.fnUntraced(function*(
 })
 
 /** Waits until none of `rows` is alive, and no longer than `until`. */
-const awaitGone = Effect.fnUntraced(function*(host: Host, rows: ReadonlyArray<Row>, until: number) {
+const awaitGone = Effect.fnUntraced(function*(host: Seen, rows: ReadonlyArray<Row>, until: number) {
   for (let pause = rows.length === 0 ? longestPause : 1;; pause = Math.min(pause * 2, longestPause)) {
     const left = until - (yield* now)
     if (left <= 0) return

@@ -1,18 +1,22 @@
 /**
- * What ending a command asks of the machine: who is alive, and the raw `kill`.
+ * The machine as commands need it: starting a program, who is alive, and the raw `kill`.
  *
- * The state machine (`ending.ts`) and the rules of who is ours (`lineage.ts`) and who may be signalled (`signal.ts`)
+ * The state machines (`supervisor.ts`, `ending.ts`) and the rules of who is ours (`lineage.ts`) and who may be signalled (`signal.ts`)
  * know a machine only through this, so that they can be run against a machine that is not there.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type { Command } from "../Command.ts"
+import type * as Outcome from "../Outcome.ts"
+import type * as Child from "./child.ts"
 import { hostNode } from "./hostNode.ts"
 import type { Carries, Row } from "./lineage.ts"
 
 /** What `kill` said. `Gone`: nobody is there. `Denied`: it belongs to another user. */
 export type Delivery = "Sent" | "Gone" | "Denied"
 
-export interface Host {
+/** What the machine shows, and its `kill`. */
+export interface Seen {
   /** The row of one process at this instant, synchronously; this is what makes a proof "in the same tick" possible. */
   readonly row: (pid: number) => Row | undefined
   /** The members of a session at this instant, synchronously. */
@@ -27,6 +31,11 @@ export interface Host {
   readonly kill: (target: number, signal: NodeJS.Signals | 0) => Delivery
   /** This process. */
   readonly self: Row
+}
+
+export interface Host extends Seen {
+  /** Starts the program of `command`, in a session and group of its own. */
+  readonly start: (command: Command, options: Child.Options) => Effect.Effect<Child.Child, Outcome.SpawnFailed>
 }
 
 export interface Table {

@@ -1,7 +1,8 @@
 /**
  * The machine this process runs on, through what Node and the platform offer.
  */
-import type { Delivery, Host } from "./host.ts"
+import * as Child from "./child.ts"
+import type { Delivery, Host, Seen } from "./host.ts"
 import * as HostWindows from "./hostWindows.ts"
 import * as Procfs from "./procfs.ts"
 import * as PsTable from "./psTable.ts"
@@ -15,8 +16,13 @@ const kill = (target: number, signal: NodeJS.Signals | 0): Delivery => {
   }
 }
 
-/** The host with the first process table that shows this process. */
 export const hostNode = (): Host => {
+  const seen = machine()
+  return { ...seen, start: (command, options) => Child.start(seen, command, options) }
+}
+
+/** The machine with the first process table that shows this process. */
+const machine = (): Seen => {
   if (process.platform === "win32") return HostWindows.make()
   for (const table of process.platform === "linux" ? [Procfs, PsTable] : [PsTable]) {
     const self = table.row(process.pid)

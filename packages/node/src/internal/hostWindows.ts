@@ -8,7 +8,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as ChildProcess from "node:child_process"
-import type { Delivery, Host } from "./host.ts"
+import type { Delivery, Seen } from "./host.ts"
 import type { Row } from "./lineage.ts"
 
 const rowFor = (pid: number): Row => ({
@@ -30,7 +30,7 @@ const isThere = (pid: number): boolean => {
   }
 }
 
-const kill: Host["kill"] = (target, signal): Delivery => {
+const kill: Seen["kill"] = (target, signal): Delivery => {
   const pid = Math.abs(target)
   if (!isThere(pid)) return "Gone"
   if (signal === 0) return "Sent"
@@ -40,7 +40,7 @@ const kill: Host["kill"] = (target, signal): Delivery => {
 }
 
 /** A host per process: it knows the children it was asked about. */
-export const make = (): Host => {
+export const make = (): Seen => {
   const children = new Set<number>()
   const row = (pid: number): Row | undefined => {
     if (!isThere(pid)) {

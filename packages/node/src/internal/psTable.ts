@@ -9,7 +9,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as ChildProcess from "node:child_process"
-import type { Host, Table } from "./host.ts"
+import * as Path from "node:path"
+import type { Seen, Table } from "./host.ts"
 import type { Row } from "./lineage.ts"
 
 /** `lstart` is printed in the language of the environment, and this one can be read. */
@@ -18,28 +19,35 @@ const environment = { PATH: "/bin:/usr/bin", LC_ALL: "C" }
 /** So much is taken from `ps`: some ten thousand processes with their environments. */
 const maxBuffer = 64 * 1024 * 1024
 
-const columns = "pid=,ppid=,pgid=,stat=,lstart=,comm="
+/** All processes, and behind the command of each its environment, where it is one of this user. */
+const everything = process.platform === "linux" ? "axeww" : "-axEww"
+const columns = "pid=,ppid=,pgid=,stat=,lstart=,command="
 
-/** Parses a line of `ps -o pid=,ppid=,pgid=,stat=,lstart=,comm=`. */
+/** What was printed of the command and the environment of a row. */
+const commands = new WeakMap<Row, string>()
+
+/** Parses a line of `ps` with these columns. */
 export const parseLine = (line: string): Row | undefined => {
   const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\w{3} \w{3}\s+\d+ [\d:]{8} \d{4})\s(.*)$/.exec(line)
   if (match === null) return undefined
-  const [, pid, ppid, pgrp, state, started, name] = match
-  return {
+  const [, pid, ppid, pgrp, state, started, command] = match
+  const row: Row = {
     pid: Number(pid),
     ppid: Number(ppid),
     pgrp: Number(pgrp),
     session: Number(pgrp),
     state: state!.charAt(0),
     started: Date.parse(started!),
-    name: name!.trim()
+    name: Path.basename(command!.trim().split(" ")[0]!)
   }
+  commands.set(row, command!)
+  return row
 }
 
-const ps = (...args: ReadonlyArray<string>): string =>
-  ChildProcess.spawnSync("ps", args, { env: environment, encoding: "utf8", maxBuffer }).stdout ?? ""
-
-const rowsOf = (output: string): ReadonlyArray<Row> => output.split("\n").flatMap((line) => parseLine(line) ?? [])
+const ps = (...args: ReadonlyArray<string>): ReadonlyArray<Row> => {
+  const { stdout } = ChildProcess.spawnSync("ps", args, { env: environment, encoding: "utf8", maxBuffer })
+  return (stdout ?? "").split("\n").flatMap((line) => parseLine(line) ?? [])
+}
 
 export const row = (pid: number): Row | undefined => {
   try {
@@ -48,24 +56,20 @@ export const row = (pid: number): Row | undefined => {
     // Nobody is there; a look that costs no process is enough for that.
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return undefined
   }
-  return rowsOf(ps("-o", columns, "-p", String(pid)))[0]
+  return ps("-o", columns, "-p", String(pid))[0]
 }
 
-const all = (): ReadonlyArray<Row> => rowsOf(ps("-axo", columns))
-
-export const inSession: Host["inSession"] = (session) => all().filter((row) => row.session === session)
+export const inSession: Seen["inSession"] = (session) => ps("-axo", columns).filter((row) => row.session === session)
 
 export const table: Effect.Effect<Table> = Effect.sync(() => {
-  const rows = all()
+  const rows = ps(everything, "-o", columns)
   // It is read in one step, so nobody can slip through; and it always shows this process.
   return { rows, restless: false, isComplete: rows.some(({ pid }) => pid === process.pid) }
 })
 
-export const carriesMark: Host["carriesMark"] = (row, mark) => {
-  const args = process.platform === "linux" ? ["eww", "-o", "args="] : ["-Eww", "-o", "command="]
-  return ps(...args, "-p", String(row.pid)).includes(mark) ? "Carries" : "Lacks"
-}
+export const carriesMark: Seen["carriesMark"] = (row, mark) =>
+  commands.get(row)?.includes(mark) === true ? "Carries" : "Lacks"
 
-export const holds: Host["holds"] = () => "Lacks"
+export const holds: Seen["holds"] = () => "Lacks"
 
-export const pipes: Host["pipes"] = () => new Set()
+export const pipes: Seen["pipes"] = () => new Set()

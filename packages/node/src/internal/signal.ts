@@ -9,18 +9,18 @@
  * 3. A group is signalled only while a living process that is ours is in it. A group's number is not given away
  *    while it has a member, so after the leader was reaped this is what makes `kill(-pgrp)` safe.
  */
-import type { Delivery, Host } from "./host.ts"
+import type { Delivery, Seen } from "./host.ts"
 import { isAlive, isSame, type Row } from "./lineage.ts"
 
 /** Sends `signal` to one process, or to nobody. */
-export const toProcess = (host: Host, row: Row, signal: NodeJS.Signals): Delivery => {
+export const toProcess = (host: Seen, row: Row, signal: NodeJS.Signals): Delivery => {
   if (!isOther(row.pid) || row.pid === host.self.pid) return "Gone"
   const now = host.row(row.pid)
   return now !== undefined && isSame(now, row) && isAlive(now) ? host.kill(row.pid, signal) : "Gone"
 }
 
 /** Sends `signal` to the whole group `pgrp`, of which `members` are ours, or to nobody. */
-export const toGroup = (host: Host, pgrp: number, members: ReadonlyArray<Row>, signal: NodeJS.Signals): Delivery => {
+export const toGroup = (host: Seen, pgrp: number, members: ReadonlyArray<Row>, signal: NodeJS.Signals): Delivery => {
   const self = host.self
   if (!isOther(pgrp) || pgrp === self.pgrp) return "Gone"
   const proved = members.some((member) => {

@@ -12,26 +12,23 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import * as Crypto from "node:crypto"
 import type { Command } from "../Command.ts"
 import type * as Outcome from "../Outcome.ts"
-import * as Child from "./child.ts"
+import type * as Child from "./child.ts"
 import * as Ending from "./ending.ts"
 import { Host } from "./host.ts"
 import * as Lineage from "./lineage.ts"
-import * as Tap from "./tap.ts"
+import type * as Tap from "./tap.ts"
 
 export interface Supervised {
   readonly child: Child.Child
-  readonly stdout: Tap.Tap
-  readonly stderr: Tap.Tap
   readonly outcome: Effect.Effect<Outcome.Ran>
   readonly stop: Effect.Effect<Outcome.Ran>
 }
 
 export interface Mode {
   readonly stdin: "closed" | "piped"
-  readonly output: "kept" | "streamed"
+  readonly output: Tap.Mode
   readonly channel?: "ipc" | undefined
 }
 
@@ -44,19 +41,15 @@ const acquire = Effect.fnUntraced(function*(
   mode: Mode
 ): Effect.fn.Return<Supervised, Outcome.SpawnFailed> {
   const host = yield* Host
-  // Not `Random`, which a test may seed: two commands with one mark would take each other's processes for their own.
-  const mark = Crypto.randomUUID()
   const first = Deferred.makeUnsafe<First>()
   const come = (what: First) => void Deferred.doneUnsafe(first, Exit.succeed(what))
-  const child = yield* Child.start(host, command, {
-    mark,
+  const child = yield* host.start(command, {
     stdin: mode.stdin,
+    output: mode.output,
     channel: mode.channel ?? "none",
     onExit: () => come("Ended")
   })
-  const stdout = yield* Tap.make(child.stdout, command.maxBytes, mode.output)
-  const stderr = yield* Tap.make(child.stderr, command.maxBytes, mode.output)
-  const lifeline = yield* Tap.make(child.lifeline, 0, "kept")
+  const { stderr, stdout } = child
 
   const road = Effect.gen(function*() {
     const { timeout } = command
@@ -65,7 +58,7 @@ const acquire = Effect.fnUntraced(function*(
     }
     const what = yield* Deferred.await(first)
     const patience = what === "Ended" ? closedWithin([stdout, stderr], command.drain) : undefined
-    const ended = yield* endAll(host, command, child, patience, [stdout, stderr, lifeline])
+    const ended = yield* endAll(host, command, child, patience)
     const exit = Deferred.isDoneUnsafe(child.exited) ? yield* Deferred.await(child.exited) : undefined
     return outcomeOf(command, what, exit, {
       stdout: stdout.output(),
@@ -80,8 +73,6 @@ const acquire = Effect.fnUntraced(function*(
 
   return {
     child,
-    stdout,
-    stderr,
     outcome: Deferred.await(outcome),
     stop: Effect.suspend(() => {
       come("Cancelled")
@@ -121,10 +112,10 @@ const endAll = Effect.fnUntraced(function*(
   host: Host,
   command: Command,
   child: Child.Child,
-  patience: Effect.Effect<unknown> | undefined,
-  taps: ReadonlyArray<Tap.Tap>
+  patience: Effect.Effect<unknown> | undefined
 ) {
-  const { lineage } = child
+  const { lifeline, lineage, stderr, stdout } = child
+  const taps = [stdout, stderr, lifeline]
   const spares = (row: Lineage.Row) => command.strays === "report" && row.session !== lineage.leader.session
   const end = (carries: Ending.Options["carries"]) =>
     Ending.end(host, lineage, { patience, grace: command.grace, carries, spares })

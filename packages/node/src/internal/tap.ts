@@ -13,6 +13,9 @@ import type { Readable } from "node:stream"
 import type { Output } from "../Output.ts"
 import * as Keep from "./keep.ts"
 
+/** Whether somebody reads along. */
+export type Mode = "kept" | "streamed"
+
 export interface Tap {
   /** What is kept so far. */
   readonly output: () => Output
@@ -35,7 +38,7 @@ const releaseLimit = 8 * 1024 * 1024
 export const make = Effect.fnUntraced(function*(
   readable: Readable,
   maxBytes: number,
-  mode: "kept" | "streamed"
+  mode: Mode
 ): Effect.fn.Return<Tap> {
   const keep = Keep.make(maxBytes)
   const closed = Deferred.makeUnsafe<void>()

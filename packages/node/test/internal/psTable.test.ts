@@ -8,14 +8,14 @@ import * as PsTable from "../../src/internal/psTable.ts"
 import { alive, fingerprint, startedUntil } from "../support/world.ts"
 
 it("a line of ps is a row, whatever the program calls itself", () => {
-  assert.deepStrictEqual(PsTable.parseLine("  4711     1  4700 Ss+  Sun Nov  9 10:57:05 2025 a b) 1"), {
+  assert.deepStrictEqual(PsTable.parseLine("  4711     1  4700 Ss+  Sun Nov  9 10:57:05 2025 /bin/a b) 1"), {
     pid: 4711,
     ppid: 1,
     pgrp: 4700,
     session: 4700,
     state: "S",
     started: Date.parse("2025-11-09T10:57:05"),
-    name: "a b) 1"
+    name: "a"
   })
   assert.strictEqual(PsTable.parseLine("1 0 1 Z Sun Nov 30 10:57:05 2025 <defunct>")?.state, "Z")
   for (const line of ["", "PID PPID", "1 0 1 S yesterday sh"]) assert.isUndefined(PsTable.parseLine(line))

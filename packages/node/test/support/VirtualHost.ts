@@ -1,9 +1,14 @@
 /**
- * A machine that is not there: a process table in memory, in which processes answer signals as a test wants.
+ * A machine that is not there: a process table in memory, in which processes answer signals as a test wants, and whose
+ * exits are told when the test lets them be.
  */
-import { Effect } from "effect"
+import { type Outcome, Output } from "@quiesce/node"
+import { Deferred, Effect, Exit, Stream } from "effect"
+import type { Writable } from "node:stream"
+import type { Child } from "../../src/internal/child.ts"
 import type { Delivery, Host } from "../../src/internal/host.ts"
-import type { Row } from "../../src/internal/lineage.ts"
+import * as Lineage from "../../src/internal/lineage.ts"
+import type { Tap } from "../../src/internal/tap.ts"
 
 export interface VirtualProcess {
   pid: number
@@ -20,12 +25,27 @@ export interface VirtualProcess {
   answer?: ((signal: NodeJS.Signals) => void) | undefined
 }
 
+/** A child that was started: dead once it has an exit, and a zombie until this is told. */
+interface Started {
+  readonly child: Child
+  readonly onExit: () => void
+  exit: Outcome.Exit | undefined
+}
+
+const pipe = "socket:[1]"
+
 export class VirtualHost {
   readonly processes = new Map<number, VirtualProcess>()
   /** Every `kill` that was called, as it was called. */
   readonly kills: Array<readonly [target: number, signal: NodeJS.Signals | 0]> = []
   readonly self: VirtualProcess
   isReadable = true
+  /** Called for a child of this process that was started, and for one that died and whose exit is not told yet. */
+  onStart: (pid: number) => void = () => {}
+  onDeath: (pid: number) => void = (pid) => this.tell(pid)
+
+  private readonly children = new Map<number, Started>()
+  private readonly taps: Array<Deferred.Deferred<void>> = []
 
   constructor() {
     this.add({ pid: 1, ppid: 0, pgrp: 1, session: 1, started: 0, name: "init" })
@@ -38,10 +58,76 @@ export class VirtualHost {
     return added
   }
 
+  /** Takes a process away, as if it had died and been reaped. */
   remove(pid: number): void {
     this.processes.delete(pid)
     for (const other of this.processes.values()) if (other.ppid === pid) other.ppid = 1
+    this.closeTaps()
   }
+
+  /** Lets a process die: a child of this process stays a zombie until its exit is told, any other is gone. */
+  die(pid: number, exit: Outcome.Exit): void {
+    const started = this.children.get(pid)
+    if (started === undefined) return this.remove(pid)
+    if (started.exit !== undefined) return
+    started.exit = exit
+    this.processes.get(pid)!.state = "Z"
+    for (const other of this.processes.values()) if (other.ppid === pid) other.ppid = 1
+    this.closeTaps()
+    this.onDeath(pid)
+  }
+
+  /** Reaps a dead child, and tells its exit, in one step as Node does. */
+  tell(pid: number): void {
+    const { child, exit, onExit } = this.children.get(pid)!
+    this.processes.delete(pid)
+    const heirs = this.rows().filter((row) => row.session === pid)
+    Lineage.remember(child.lineage, heirs)
+    Deferred.doneUnsafe(child.exited, Exit.succeed(exit!))
+    onExit()
+    Deferred.doneUnsafe(child.closed, Effect.void)
+  }
+
+  /** A pipe reads as closed once nobody holds it. */
+  private closeTaps(): void {
+    const isHeld = [...this.processes.values()].some((process) => process.pipe === pipe && process.state !== "Z")
+    if (!isHeld) { for (const tap of this.taps) Deferred.doneUnsafe(tap, Effect.void) }
+  }
+
+  private readonly tap = (): Tap => {
+    const closed = Deferred.makeUnsafe<void>()
+    this.taps.push(closed)
+    return {
+      output: () => ({ ...Output.empty, complete: Deferred.isDoneUnsafe(closed) }),
+      closed: Deferred.await(closed),
+      isClosed: () => Deferred.isDoneUnsafe(closed),
+      release: () => {},
+      destroy: () => void Deferred.doneUnsafe(closed, Effect.void),
+      stream: Stream.empty
+    }
+  }
+
+  private readonly start: Host["start"] = (_command, { onExit }) =>
+    Effect.sync(() => {
+      const mark = `mark ${this.children.size}`
+      const pid = 200 + this.children.size * 100
+      const leader = this.add({ pid, ppid: this.self.pid, mark, pipe })
+      const child: Child = {
+        pid,
+        lineage: Lineage.make({ ...leader }, mark),
+        pipes: new Set([pipe]),
+        exited: Deferred.makeUnsafe(),
+        closed: Deferred.makeUnsafe(),
+        stdin: { destroy: () => {} } as Writable,
+        stdout: this.tap(),
+        stderr: this.tap(),
+        lifeline: this.tap(),
+        channel: { send: () => {}, onMessage: () => {} }
+      }
+      this.children.set(pid, { child, onExit, exit: undefined })
+      this.onStart(pid)
+      return child
+    })
 
   /** What `kill` of the system does: 0 and -1 are taken literally, so that a test sees what they would hit. */
   private readonly kill = (target: number, signal: NodeJS.Signals | 0): Delivery => {
@@ -60,12 +146,13 @@ export class VirtualHost {
     for (const process of mine) {
       if (process.state === "Z") continue
       if (process.answer !== undefined && signal !== "SIGKILL") process.answer(signal)
-      else if (signal !== "SIGCONT") this.remove(process.pid)
+      else if (signal !== "SIGCONT") this.die(process.pid, { _tag: "Signal", signal })
     }
     return "Sent"
   }
 
-  private readonly rows = (): ReadonlyArray<Row> => [...this.processes.values()].map((process) => ({ ...process }))
+  private readonly rows = (): ReadonlyArray<Lineage.Row> =>
+    [...this.processes.values()].map((process) => ({ ...process }))
 
   readonly host = (): Host => ({
     self: this.self,
@@ -79,6 +166,7 @@ export class VirtualHost {
     carriesMark: (row, mark) => this.processes.get(row.pid)?.mark === mark ? "Carries" : "Lacks",
     holds: (row, pipes) => pipes.has(this.processes.get(row.pid)?.pipe ?? "") ? "Carries" : "Lacks",
     pipes: () => new Set(),
-    kill: this.kill
+    kill: this.kill,
+    start: this.start
   })
 }
