@@ -26,7 +26,7 @@ const exceeded = (exit: Exit.Exit<unknown, unknown>): Deadline.DeadlineExceeded 
 const quietClock = TestClock.adjust(0)
 
 describe("Deadline.within", () => {
-  it.effect(cites("passes on what ends in time, and disarms", "TIME-01"), () =>
+  it.effect(cites("passes on what ends in time, and disarms", "TIME-01", "TIME-08"), () =>
     Effect.gen(function*() {
       const clock = new StepClock()
       const run = <A, E>(self: Effect.Effect<A, E>) =>
