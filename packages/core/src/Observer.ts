@@ -5,9 +5,12 @@
  * that throws, rejects or hangs changes nothing.
  */
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
 import * as Abortable from "./Abortable.ts"
+import { Token } from "./internal/token.ts"
 import type * as ToolCall from "./ToolCall.ts"
 import type * as ToolResult from "./ToolResult.ts"
 
@@ -27,6 +30,27 @@ export const fromPromise = (
   settled: (call: ToolCall.Pending, result: ToolResult.ToolResult) => PromiseLike<void> | void
 ): Observer =>
 (call, result) => Effect.orDie(Abortable.promise(() => settled(call, result)))
+
+/**
+ * Counts the calls that settle in the metric `quiesce_calls`, and measures in `quiesce_call_duration` how long they took
+ * from their launch: both by `code`, which is `SUCCESS` or that of the failure. Not by tool: a model makes names up.
+ */
+export const metrics: Observer = (call, result) =>
+  Effect.suspend(() => {
+    const { clock, launchedMillis } = Token.call(call.token)
+    const attributes = { code: result._tag === "Success" ? "SUCCESS" : result.error.code }
+    return Effect.andThen(
+      Metric.update(Metric.withAttributes(calls, attributes), 1),
+      Metric.update(
+        Metric.withAttributes(duration, attributes),
+        Duration.millis(clock.currentTimeMillisUnsafe() - launchedMillis)
+      )
+    )
+  })
+
+const calls = Metric.counter("quiesce_calls", { description: "Calls that settled", incremental: true })
+
+const duration = Metric.timer("quiesce_call_duration", { description: "From the launch of a call until it is quiet" })
 
 /** The observers that a registry captures when it is built; `ToolRegistry.observe` adds others. Default: none. */
 export const current: Context.Reference<ReadonlyArray<Observer>> = Context.Reference<ReadonlyArray<Observer>>(

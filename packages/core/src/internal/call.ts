@@ -27,6 +27,7 @@ import type { Publish } from "./pipeline.ts"
 import type { Entry, Registry } from "./registry.ts"
 import * as SignalHub from "./signalHub.ts"
 import { Token } from "./token.ts"
+import * as Trace from "./trace.ts"
 import * as Ward from "./ward.ts"
 import type { Work } from "./work.ts"
 
@@ -36,7 +37,7 @@ export class Call implements Ward.Ward, Ward.Owned {
   readonly registry: Registry
   readonly input: ToolCall.Input
   /** The context of the call's fiber, less its ward. */
-  readonly context: Context.Context<never>
+  context: Context.Context<never>
   readonly token: Token = new Token(this)
   /** The owner inside which this call was made. */
   readonly parent: Ward.Owner | undefined
@@ -46,8 +47,11 @@ export class Call implements Ward.Ward, Ward.Owned {
   entry: Entry | undefined
   pending: ToolCall.Pending
 
+  readonly launchedMillis: number
   stage: Stage = "pre"
   sinceMillis: number
+  /** Present where somebody traces. */
+  trace: Trace.Trace | undefined = undefined
   cancellation: Cancellation.Cancellation | undefined = undefined
   cancelledAtMillis = 0
   sealed = false
@@ -91,7 +95,7 @@ export class Call implements Ward.Ward, Ward.Owned {
     this.context = launch.context
     this.parent = launch.parent
     this.clock = Context.get(launch.context, Clock.Clock)
-    this.sinceMillis = this.clock.currentTimeMillisUnsafe()
+    this.launchedMillis = this.sinceMillis = this.clock.currentTimeMillisUnsafe()
     this.entry = this.#launched = launch.entry
     this.#signal = launch.signal
     this.#launcher = launch.fiber
@@ -100,6 +104,8 @@ export class Call implements Ward.Ward, Ward.Owned {
 
   /** Runs the pipeline in the call's fiber, up to its first wait. */
   start(pipeline: Effect.Effect<Publish>): void {
+    this.trace = Trace.open(this)
+    if (this.trace !== undefined) this.context = this.trace.context
     const fiber = Effect.runForkWith(Ward.enter(this.registry.fiberContext(this.context), this))(
       Effect.withFiber((fiber) => {
         this.#fiber = fiber
@@ -130,6 +136,13 @@ export class Call implements Ward.Ward, Ward.Owned {
   close(): Ward.Owner | undefined {
     this.#closed = true
     return this.#owner
+  }
+
+  /** What body and wrappers deferred, in this order. */
+  get deferred(): ReadonlyArray<Json> {
+    return this.bodyContexts.length + this.wrapperContexts.length === 0
+      ? none
+      : [...this.bodyContexts, ...this.wrapperContexts]
   }
 
   seal(): void {
@@ -168,6 +181,7 @@ export class Call implements Ward.Ward, Ward.Owned {
   enter(stage: Stage): void {
     this.stage = stage
     this.sinceMillis = this.clock.currentTimeMillisUnsafe()
+    this.trace?.event(stage)
     this.registry.changed(this)
   }
 
@@ -203,6 +217,7 @@ export class Call implements Ward.Ward, Ward.Owned {
     if (this.sealed || this.cancellation !== undefined) return
     this.cancellation = cancellation
     this.cancelledAtMillis = this.clock.currentTimeMillisUnsafe()
+    this.trace?.event("cancel", { reason: cancellation.reason._tag })
     this.registry.changed(this)
     this.#owner?.cancel(cancellation)
     for (let index = this.#works.length - 1; index >= 0; index--) this.#works[index]?.interrupt(cancellation)

@@ -162,6 +162,7 @@ export class Registry {
     call.deafen()
     this.#watch.remove(call)
     this.inFlight.delete(call)
+    call.trace?.end(result)
     this.observers.settled(call, result)
     this.#settled()
     return result
@@ -175,6 +176,7 @@ export class Registry {
   }
 
   changed(call: Call): void {
+    if (this.callListeners.size === 0) return
     for (const listener of this.callListeners) listener(call)
   }
 
