@@ -1,7 +1,7 @@
 /**
- * The result of a call whose process ended before it could write one.
+ * Results of calls that the registry gave none: they were never started, or their process ended first.
  *
- * The mark decides: with it the body may have run, without it the body has not.
+ * For the latter the mark decides: with it the body may have run, without it the body has not.
  */
 import type * as ToolResult from "@quiesce/core/ToolResult"
 import type { LogEvent } from "../LogEvent.ts"
@@ -29,6 +29,21 @@ export const aborted = (
     residue: []
   }
 }
+
+/** A call whose arguments are no JSON. */
+export const unreadable = (
+  { callId, name }: Pick<Call, "callId" | "name">,
+  problem: string
+): ToolResult.Failure => ({
+  _tag: "Failure",
+  callId,
+  name,
+  dispatched: false,
+  error: { code: "INVALID_ARGUMENTS", name: "InvalidArguments", message: "its arguments are no JSON", detail: problem },
+  content: [{ type: "text", text: `Error: the arguments of ${name} are no JSON` }],
+  contexts: [],
+  residue: []
+})
 
 /** What became of a call that a crash left open. */
 export const crashed = (call: Call): ToolResult.Failure => {
