@@ -45,6 +45,8 @@ export interface Chooser {
   readonly everyStep: boolean
   /** One of `0 … count - 1`, or `redundant`. */
   readonly choose: (kind: Kind, count: number, ways: Ways) => number
+  /** The program said of a step what it touches. */
+  readonly described: () => void
   /** A step has ended, and this is what it touched. */
   readonly stepped: (footprint: Footprint | undefined) => void
 }

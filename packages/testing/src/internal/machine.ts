@@ -321,6 +321,7 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
   // What clock and edge need
 
   makeStep(from: Step["from"], label: string, run: () => void, touches: Footprint | undefined): Step {
+    if (touches !== undefined) this.chooser.described()
     const owner = from === "fiber" ? Fiber.getCurrent() : undefined
     return { seq: this.seq++, from, label, run, owner, resumes: undefined, touches }
   }

@@ -11,6 +11,7 @@ export const replaying = (picks: ReadonlyArray<number>): Chooser => {
       if (pick < count) return pick
       throw new Divergence(decision - 1, `at least ${pick + 1} ways`, `${kind} of ${count}`)
     },
+    described: () => {},
     stepped: () => {}
   }
 }
@@ -21,6 +22,7 @@ export const approximating = (picks: ReadonlyArray<number>): Chooser => {
   return {
     everyStep: false,
     choose: (_kind, count) => Math.min(picks[decision++] ?? 0, count - 1),
+    described: () => {},
     stepped: () => {}
   }
 }

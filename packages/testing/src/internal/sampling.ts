@@ -16,6 +16,7 @@ export const randomWalk = (seed: number): Chooser => {
     everyStep: false,
     choose: (kind, count) =>
       kind === "preempt" || kind === "tick" ? random() < preemptionRate ? 1 : 0 : Math.floor(random() * count),
+    described: () => {},
     stepped: () => {}
   }
 }
@@ -67,5 +68,5 @@ export const probabilistic = (
     priorities.set(ways.running!, lowest--)
     return 1
   }
-  return { everyStep: false, choose, stepped: () => {}, moments: () => moment }
+  return { everyStep: false, choose, described: () => {}, stepped: () => {}, moments: () => moment }
 }

@@ -1,5 +1,5 @@
 /** Which runs a strategy does, and which of them count. */
-import type { Strategy } from "../Strategy.ts"
+import type { Reduction, Strategy } from "../Strategy.ts"
 import type { Chooser } from "./choices.ts"
 import { DepthFirst } from "./depthFirst.ts"
 import type { Machine, Settings } from "./machine.ts"
@@ -20,7 +20,7 @@ export interface Plans {
 export const plansOf = (strategy: Strategy, settings: Omit<Settings, "declared">): Plans => {
   switch (strategy._tag) {
     case "Exhaustive":
-      return deepening(strategy.reduction !== "off", { ...settings, declared: strategy.reduction === "declared" })
+      return deepening(strategy.reduction, { ...settings, declared: strategy.reduction === "declared" })
     case "Random":
       return sampled(strategy.runs, { ...settings, declared: false }, (run) => randomWalk(mix(strategy.seed, run)))
     case "Probabilistic": {
@@ -40,17 +40,17 @@ export const plansOf = (strategy: Strategy, settings: Omit<Settings, "declared">
  * Everything without preemptions first, then everything with one, and so on up to the bound: the first failure that is
  * met needs as few preemptions as any. What a deeper level repeats is a fraction of what it adds.
  */
-const deepening = (reducing: boolean, settings: Settings): Plans => {
+const deepening = (reduction: Reduction, settings: Settings): Plans => {
   let preemptions = 0
   let bounded = false
   let timersBounded = false
-  let chooser = new DepthFirst(reducing)
+  let chooser = new DepthFirst(reduction)
   const next = (): Plan | undefined => {
     if (chooser.advance()) return { chooser, settings: { ...settings, preemptions } }
     if (!bounded || preemptions === settings.preemptions) return undefined
     preemptions++
     bounded = false
-    chooser = new DepthFirst(reducing)
+    chooser = new DepthFirst(reduction)
     return next()
   }
   return {
