@@ -40,7 +40,7 @@ export interface Host extends Seen {
 
 export interface Table {
   readonly rows: ReadonlyArray<Row>
-  /** Some process came or went while it was read: one that passes itself on by forking may have been missed. */
+  /** New processes appeared as often as it was looked: one that passes itself on may have been missed. */
   readonly restless: boolean
   /** False where the system refused to be read (no file was free): then nobody's absence means anything. */
   readonly isComplete: boolean

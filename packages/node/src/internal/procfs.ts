@@ -40,40 +40,57 @@ export const parseStat = (stat: string): Row | undefined => {
   }
 }
 
-/** Every process in turn, read when it is asked for. */
-function* walk(): Generator<Row | typeof gone | typeof unreadable> {
-  const entries = list("/proc")
-  if (entries === gone || entries === unreadable) return yield unreadable
-  for (const entry of entries) {
-    const pid = Number(entry)
-    if (!Number.isInteger(pid)) continue
-    const stat = read(`/proc/${pid}/stat`)
-    yield typeof stat === "string" ? parseStat(stat) ?? unreadable : stat
-  }
-}
-
 /** A row takes about 20 µs to read; between slices of this many, others get their turn. */
 const slice = 64
 
+/** So often newcomers are looked for; on a machine where some appear each time, more would not end it either. */
+const rounds = 5
+
+/**
+ * Reads every process.
+ *
+ * The list of `/proc` and the rows are read one after the other, and meanwhile a process may pass itself on: start
+ * another one and end. So newcomers are read too, until there are none.
+ */
 export const table: Effect.Effect<Table> = Effect.gen(function*() {
   const rows: Array<Row> = []
-  let restless = false
+  const seen = new Set<string>()
   let isComplete = true
   let count = 0
-  for (const found of walk()) {
-    if (found === gone) restless = true
-    else if (found === unreadable) isComplete = false
-    else rows.push(found)
-    if (++count % slice === 0) yield* Effect.yieldNow
+  for (let round = 0; round < rounds; round++) {
+    const entries = list("/proc")
+    if (entries === gone || entries === unreadable) return { rows, restless: false, isComplete: false }
+    const fresh = entries.filter((entry) => isPid(entry) && !seen.has(entry))
+    if (fresh.length === 0) return { rows, restless: false, isComplete }
+    for (const pid of fresh) {
+      seen.add(pid)
+      const found = readRow(pid)
+      if (found === unreadable) isComplete = false
+      else if (found !== gone) rows.push(found)
+      if (++count % slice === 0) yield* Effect.yieldNow
+    }
   }
-  return { rows, restless, isComplete }
+  return { rows, restless: true, isComplete }
 })
+
+const isPid = (entry: string): boolean => {
+  const first = entry.charCodeAt(0)
+  return first >= 48 && first <= 57
+}
+
+const readRow = (pid: string): Row | typeof gone | typeof unreadable => {
+  const stat = read(`/proc/${pid}/stat`)
+  return typeof stat === "string" ? parseStat(stat) ?? unreadable : stat
+}
 
 /** The members of a session at this instant. */
 export const inSession = (session: number): ReadonlyArray<Row> => {
-  const members: Array<Row> = []
-  for (const found of walk()) if (typeof found === "object" && found.session === session) members.push(found)
-  return members
+  const entries = list("/proc")
+  if (entries === gone || entries === unreadable) return []
+  return entries.filter(isPid).flatMap((pid) => {
+    const found = readRow(pid)
+    return typeof found === "object" && found.session === session ? [found] : []
+  })
 }
 
 /** Whether the environment `pid` was started with holds the mark. */
