@@ -5,20 +5,21 @@
  * whatever fiber and in whatever region a wrapper runs it, and nothing counts as over before it is quiet.
  */
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import { identity } from "effect/Function"
 import * as Journal from "../Journal.ts"
 import type { Json } from "../Json.ts"
-import type * as ToolCall from "../ToolCall.ts"
 import type * as ToolResult from "../ToolResult.ts"
 import type { Next, Wrapper } from "../Wrapper.ts"
 import type { Call } from "./call.ts"
 import * as Cancellation from "./cancellation.ts"
 import { yielding } from "./context.ts"
 import { expiry } from "./deadline.ts"
-import { effectOf } from "./foreign.ts"
+import { begin, effectOf, known } from "./foreign.ts"
 import { NotJson, snapshot } from "./json.ts"
 import * as Outcome from "./outcome.ts"
 import type { Entry } from "./registry.ts"
+import { Running } from "./running.ts"
 import * as Shape from "./shape.ts"
 import { describe, isA } from "./thrown.ts"
 import * as Ward from "./ward.ts"
@@ -26,16 +27,17 @@ import { FiberWork, type Options, PromiseWork, quiescence, tie, type Work } from
 
 /** Runs the wrappers around the body, and yields what is then the call's success. */
 export const dispatch = (call: Call, entry: Entry, parameters: unknown): Effect.Effect<Outcome.Succeeded, unknown> => {
+  const { wrappers } = call.registry.services
+  const body = Effect.flatMap(run(call, entry, parameters), (value) => encode(call, entry, value))
+  if (wrappers.length === 0) return body
   let produced: Outcome.Succeeded | undefined
-  const body = (): Effect.Effect<Json, unknown> =>
-    Effect.flatMap(run(call, entry, parameters), (value) =>
-      Effect.map(encode(call, entry, value), (success) => {
-        produced = success
-        return success.value
-      }))
-  const all = call.registry.services.wrappers.reduceRight<() => Effect.Effect<Json, unknown>>(
+  const innermost = Effect.map(body, (success) => {
+    produced = success
+    return success.value
+  })
+  const all = wrappers.reduceRight<() => Effect.Effect<Json, unknown>>(
     (inner, wrapper) => () => around(call, wrapper, inner),
-    body
+    () => innermost
   )
   // What the body yielded was checked then; what a wrapper made up is checked like a body's value.
   return Effect.flatMap(
@@ -137,7 +139,7 @@ const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, 
   const execute = () => {
     call.enter("body")
     call.dispatched = true
-    return body.execute(parameters, view(call, work))
+    return body.execute(parameters, new Running(call, work))
   }
   const work: Work<unknown, ToolResult.ToolCallFailed> = body._tag === "Promise"
     ? new PromiseWork<unknown, ToolResult.ToolCallFailed>(execute, options)
@@ -148,36 +150,20 @@ const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, 
   return call.body = work
 }
 
-/** What a body gets. After its run is over the methods do nothing. */
-const view = (call: Call, work: Work<unknown, ToolResult.ToolCallFailed>): ToolCall.Running => ({
-  ...call.pending,
-  get signal() {
-    return work.signal
-  },
-  deferContext: (context) => {
-    if (work.exit === undefined) call.bodyContexts.push(snapshot(context))
-  },
-  concludeTurn: () => {
-    if (work.exit === undefined) call.concludesTurn = true
-  },
-  declareResidue: ({ detail, kind }) => {
-    if (work.exit === undefined) call.residue.push(Object.freeze({ kind, detail }))
-  },
-  progress: (progress) => {
-    if (work.exit === undefined) call.registry.observers.progress(call, progress)
-  }
-})
-
 /** The success of a body that returned `value`: as JSON, by the tool's schema. */
 const encode = (
   call: Call,
   entry: Entry,
   value: unknown
-): Effect.Effect<Outcome.Succeeded, ToolResult.ToolCallFailed> =>
-  Effect.flatMap(Effect.exit(entry.definition.success.encode(value)), (encoded) =>
+): Effect.Effect<Outcome.Succeeded, ToolResult.ToolCallFailed> => {
+  const conclude = (encoded: Exit.Exit<unknown, unknown>) =>
     encoded._tag === "Success"
       ? succeed(call, entry, encoded.value, value)
-      : Effect.fail(call.issue(Outcome.invalidOutput(Shape.issuesOf(encoded.cause)))))
+      : Effect.fail(call.issue(Outcome.invalidOutput(Shape.issuesOf(encoded.cause))))
+  const encoding = begin(() => entry.definition.success.encode(value))
+  const exit = known(encoding)
+  return exit === undefined ? Effect.flatMap(Effect.exit(encoding), conclude) : conclude(exit)
+}
 
 /** The success of a call for which a wrapper or a policy made up `value`: checked like a body's. */
 export const accept = (call: Call, value: unknown): Effect.Effect<Outcome.Succeeded, ToolResult.ToolCallFailed> =>

@@ -12,7 +12,7 @@ import type * as Policy from "../Policy.ts"
 import type * as ToolResult from "../ToolResult.ts"
 import type { Call, Stage } from "./call.ts"
 import { accept, dispatch } from "./dispatch.ts"
-import { effectOf } from "./foreign.ts"
+import { begin, effectOf, known } from "./foreign.ts"
 import { snapshot } from "./json.ts"
 import * as Outcome from "./outcome.ts"
 import { describe } from "./thrown.ts"
@@ -77,9 +77,17 @@ const window = <A>(
   stage: Stage,
   effect: () => Effect.Effect<A, unknown>
 ): Effect.Effect<Exit.Exit<A, unknown>> => {
+  const open = (stage: Effect.Effect<A, unknown>) => Effect.exit(Effect.interruptible(call.withServices(stage)))
   call.hear()
   if (call.stage !== stage) call.enter(stage)
-  return Effect.exit(Effect.interruptible(call.withServices(effectOf(effect))))
+  if (call.cancellation !== undefined) return open(effectOf(effect))
+  const started = begin(effect)
+  const exit = known(started)
+  call.hear()
+  // A stage that knows at once waits for nothing, and needs no window: unless it has cancelled the call meanwhile.
+  return exit !== undefined && (exit._tag === "Failure" || call.cancellation === undefined)
+    ? Effect.succeed(exit)
+    : open(started)
 }
 
 /** Shows the call its frozen JSON, or says why there is none. */
@@ -100,9 +108,15 @@ type Reviewed = readonly [outcome: Outcome.Outcome, contexts: ReadonlyArray<Json
  * Each review sees what the ones before made of the outcome, checked and rendered; a block or a fault is the last word.
  * A policy that threw is not asked again, nor one whose call a wrapper's fault ended.
  */
-const review = Effect.fnUntraced(function*(call: Call, outcome: Outcome.Outcome): Effect.fn.Return<Reviewed> {
+const review = (call: Call, outcome: Outcome.Outcome): Effect.Effect<Reviewed> => {
   call.hear()
-  let reviewed: Reviewed = [outcome, [...call.bodyContexts, ...call.wrapperContexts]]
+  const { reviews } = call.registry.services
+  const decided: Reviewed = [outcome, call.deferred]
+  return reviews.length === 0 ? close(call, decided) : Effect.flatMap(reviewAll(call, decided), (it) => close(call, it))
+}
+
+const reviewAll = Effect.fnUntraced(function*(call: Call, decided: Reviewed): Effect.fn.Return<Reviewed> {
+  let reviewed = decided
   for (const post of call.registry.services.reviews) {
     const [outcome, contexts] = reviewed
     if (isFinal(outcome)) break
@@ -114,14 +128,19 @@ const review = Effect.fnUntraced(function*(call: Call, outcome: Outcome.Outcome)
       ? yield* apply(call, outcome, contexts, exit.value)
       : [Outcome.ofReview(call, outcome, exit.cause), contexts]
   }
-  // Policies, wrappers and approval channels may have left calls of their own running.
+  return reviewed
+})
+
+/** Policies, wrappers and approval channels may have left calls of their own running: they end first. */
+const close = (call: Call, reviewed: Reviewed): Effect.Effect<Reviewed> => {
+  const last = (): Reviewed =>
+    reviewed[0]._tag === "Success" && call.cancellation !== undefined
+      ? [Outcome.aborted(call), reviewed[1]]
+      : reviewed
   call.hear()
   const owner = call.close()
-  if (owner !== undefined) yield* endOwned(owner)
-  return reviewed[0]._tag === "Success" && call.cancellation !== undefined
-    ? [Outcome.aborted(call), reviewed[1]]
-    : reviewed
-})
+  return owner === undefined ? Effect.succeed(last()) : Effect.map(endOwned(owner), last)
+}
 
 const endOwned = (owner: Owner): Effect.Effect<void> =>
   Effect.callback((resume) => owner.end(() => resume(Effect.void)))
