@@ -246,12 +246,12 @@ describe("a call", () => {
       Effect.gen(function*() {
         const seen: Array<string> = []
         const host = yield* Faces.start.open(watched({
-          wrap: (next) => Effect.map(next, (value) => `${value} wrapped`),
+          wrap: (next) => Effect.map(next, (value) => `${value as string} wrapped`),
           post: (_, result) => {
             seen.push(`post ${JSON.stringify(result._tag === "Success" && result.value)}`)
             return Effect.succeed(Policy.accept({ value: "reviewed" }))
           },
-          render: (value) => [{ type: "text", text: `rendered ${value}` }],
+          render: (value) => [{ type: "text", text: `rendered ${value as string}` }],
           finalizeContent: (_, result) => {
             seen.push(`finalize ${result.content[0]!.text}`)
             return undefined
