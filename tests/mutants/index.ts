@@ -1,7 +1,9 @@
 /** Every mutant of the repository: one list per package. */
+import { bridgeMutants } from "./core-bridge.ts"
 import { callMutants } from "./core-call.ts"
 import { core } from "./core.ts"
 import type { Mutant } from "./Mutant.ts"
 import { node } from "./node.ts"
+import { testing } from "./testing.ts"
 
-export const mutants: ReadonlyArray<Mutant> = [...core, ...callMutants, ...node]
+export const mutants: ReadonlyArray<Mutant> = [...core, ...callMutants, ...bridgeMutants, ...node, ...testing]

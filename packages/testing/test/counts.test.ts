@@ -120,6 +120,36 @@ describe("Explore: counts", () => {
   )
 
   it.effect(
+    cites("a preempted fiber is not the next to run, which would be no preemption", "KIT-01"),
+    () =>
+      Effect.gen(function*() {
+        const operations = 4
+        const logs: Array<string> = []
+        const program = Effect.gen(function*() {
+          let log = ""
+          yield* Edge.always("steps are told apart", () => {
+            log += "|"
+          })
+          const work = (id: number) =>
+            Effect.andThen(
+              Effect.yieldNow,
+              Effect.forEach(Array.from({ length: operations }), () => Effect.sync(() => log += id), { discard: true })
+            )
+          yield* Effect.all([work(0), work(1)], { concurrency: "unbounded" })
+          logs.push(log)
+        })
+        const report = yield* Explore.check(program, { preemptions: 2 })
+        assert.strictEqual(logs.length >= report.explored, true)
+        for (const log of logs) {
+          for (const { 1: id, index } of log.matchAll(/([01])\|(?=\1)/g)) {
+            const other = log.slice(0, index).split(id === "0" ? "1" : "0").length - 1
+            assert.strictEqual(other, operations, `${log}: fiber ${id} went on although the other could`)
+          }
+        }
+      })
+  )
+
+  it.effect(
     cites("a program that sleeps again and again comes to an end, and the report says why", "KIT-01", "KIT-03"),
     () =>
       Effect.gen(function*() {
