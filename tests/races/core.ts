@@ -34,7 +34,7 @@ const promiseTool = (edge: Edge.Shape, log: Log, ending: Ending, name = "tool") 
       try {
         return await new Promise<string>((resolve, reject) => {
           if (ending === "aborts") signal.addEventListener("abort", () => reject(signal.reason))
-          edge.promise(`${name} ends`, () => ending === "fails" ? reject(new Broken()) : resolve("value"))
+          void edge.promise(`${name} ends`, () => ending === "fails" ? reject(new Broken()) : resolve("value"))
         })
       } finally {
         log.ended++
@@ -252,7 +252,7 @@ const deadline = (ending: Ending, listed: boolean) =>
         try {
           return await new Promise<string>((resolve, reject) => {
             if (ending === "aborts") signal.addEventListener("abort", () => reject(signal.reason))
-            edge.promise("tool ends", () => ending === "fails" ? reject(new Broken()) : resolve("value"))
+            void edge.promise("tool ends", () => ending === "fails" ? reject(new Broken()) : resolve("value"))
           })
         } finally {
           log.ended++

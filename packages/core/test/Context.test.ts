@@ -50,8 +50,14 @@ describe("what a registry captures", () => {
         )
         yield* registry.execute(input("a"))
         assert.deepStrictEqual(events, [
-          ...["pre", "approval", "first", "second", "body", "post"],
-          ...["observer 1", "observer 2"]
+          "pre",
+          "approval",
+          "first",
+          "second",
+          "body",
+          "post",
+          "observer 1",
+          "observer 2"
         ])
       })
   )

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Journal, type ToolCall, ToolRegistry, type ToolResult, Wrapper } from "@quiesce/core"
+import { Journal, type ToolCall, type ToolRegistry, type ToolResult, Wrapper } from "@quiesce/core"
 import { Deferred, Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"

@@ -83,7 +83,7 @@ const options = ({ body }: Pipeline) => ({
   description: "",
   parameters: Schema.Struct({}),
   success: Schema.String,
-  timeout: body.budget
+  timeout: body.budget ?? undefined
 })
 
 const effectTool = (pipeline: Pipeline) =>

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Json, Observer, Policy, type ToolCall, ToolRegistry, type ToolResult } from "@quiesce/core"
+import { type Json, Observer, Policy, type ToolCall, type ToolRegistry, type ToolResult } from "@quiesce/core"
 import { Deferred, Effect, Exit, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
@@ -198,8 +198,13 @@ describe("an observer", () => {
         yield* Scope.close(scope, Exit.void)
         yield* registry.execute(input("a", "2"))
         assert.deepStrictEqual(heard, [
-          ...["layer 1 1", "layer 2 1", "added 1", "added 1"],
-          ...["layer 1 2", "layer 2 2", "added 2"]
+          "layer 1 1",
+          "layer 2 1",
+          "added 1",
+          "added 1",
+          "layer 1 2",
+          "layer 2 2",
+          "added 2"
         ])
       })
   )

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Json, Policy, ToolRegistry, type ToolResult, Wrapper } from "@quiesce/core"
+import { type Json, Policy, type ToolRegistry, type ToolResult, Wrapper } from "@quiesce/core"
 import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"

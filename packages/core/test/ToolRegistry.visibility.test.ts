@@ -159,8 +159,19 @@ describe("changes", () => {
         yield* call.result
         yield* TestClock.adjust(0)
         assert.deepStrictEqual(heard, [
-          ...["b pre", "b approval", "b wrappers", "b body", "b post", "b settling"],
-          ...["a pre", "a approval", "a wrappers", "a body", "a body Caller", "a post Caller", "a settling Caller"]
+          "b pre",
+          "b approval",
+          "b wrappers",
+          "b body",
+          "b post",
+          "b settling",
+          "a pre",
+          "a approval",
+          "a wrappers",
+          "a body",
+          "a body Caller",
+          "a post Caller",
+          "a settling Caller"
         ])
       })
   )

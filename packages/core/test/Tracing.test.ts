@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Approval, Observer, Policy, ToolRegistry, Wrapper } from "@quiesce/core"
+import { Approval, Observer, Policy, type ToolRegistry, Wrapper } from "@quiesce/core"
 import { Cause, Deferred, Effect, Exit, Metric, Option, Tracer } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"

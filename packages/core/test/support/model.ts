@@ -34,11 +34,11 @@ export const Pipeline = Schema.Struct({
     takes: millis,
     manner: yields,
     ends: Schema.Literals(["succeed", "fail", "die"]),
-    budget: Schema.Literals([undefined, 2, 6])
+    budget: Schema.NullOr(Schema.Literals([2, 6]))
   }),
   post: Schema.Struct({ takes: millis, ends: Schema.Literals(["accept", "block", "throw"]) }),
   /** When the caller cancels; `-1` is before the call is made. */
-  cancelledAt: Schema.Literals([undefined, -1, 1, 5, 9, 13, 17, 21, 25, 29, 33])
+  cancelledAt: Schema.NullOr(Schema.Literals([-1, 1, 5, 9, 13, 17, 21, 25, 29, 33]))
 })
 export type Pipeline = typeof Pipeline.Type
 
@@ -157,7 +157,7 @@ const around = (pipeline: Pipeline, from: number, cancelledAt: number): Decided 
 
 const run = ({ body }: Pipeline, from: number, cancelledAt: number): Decided => {
   const endsAt = from + body.takes
-  const deadline = body.budget === undefined ? Number.POSITIVE_INFINITY : from + body.budget
+  const deadline = body.budget === null ? Number.POSITIVE_INFINITY : from + body.budget
   const firstAt = Math.min(deadline, cancelledAt)
   const failed = body.ends !== "succeed"
   if (firstAt > endsAt) return { code: failed ? "TOOL_FAILURE" : "Success", dispatched: true, atMillis: endsAt }

@@ -1,5 +1,5 @@
 import { type Json, Tool, Toolbox, type ToolCall, ToolRegistry, type ToolResult } from "@quiesce/core"
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, type Layer, Schema } from "effect"
 import { type Equal, is } from "./equal.ts"
 
 class Index
@@ -55,7 +55,7 @@ Tool.make("wrong", {
   description: "",
   parameters,
   success: Schema.String,
-  // @ts-expect-error
+  // @ts-expect-error and so is that of an effect
   execute: () => Effect.succeed(1)
 })
 
@@ -76,7 +76,7 @@ const executed = registry.execute({ callId: "", name: "", arguments: {} })
 is<Equal<typeof executed, Effect.Effect<ToolResult.ToolResult>>>()
 // @ts-expect-error the encoded side
 registry.call(effectful, { query: "", at: new Date(0) })
-// @ts-expect-error
+// @ts-expect-error all of it
 registry.call(effectful, { query: "" })
 
 export { called, executed, live, promised }

@@ -20,7 +20,7 @@ export const wrappers: ReadonlyArray<Wrapper.Wrapper> = [
 
 // @ts-expect-error what runs it elsewhere lacks the lease
 Effect.runFork(next)
-// @ts-expect-error
+// @ts-expect-error as a promise, too
 void Effect.runPromise(next)
 // @ts-expect-error it cannot be dropped
 export const dropped: Effect.Effect<unknown, unknown> = next
@@ -37,9 +37,9 @@ Wrapper.fromPromise((next, _, { signal }) => next(signal))
 Wrapper.fromPromise((next, _, { derive }) => next(derive(other)))
 // @ts-expect-error a signal of elsewhere leaves the caller's cancellation out
 Wrapper.fromPromise((next) => next(other))
-// @ts-expect-error
+// @ts-expect-error one made here is no better
 Wrapper.fromPromise((next) => next(new AbortController().signal))
 // @ts-expect-error as does none
 Wrapper.fromPromise((next) => next())
-// @ts-expect-error
+// @ts-expect-error nor one that the platform derives
 Wrapper.fromPromise((next, _, { signal }) => next(AbortSignal.any([signal, other])))

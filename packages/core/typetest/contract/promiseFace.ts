@@ -12,11 +12,11 @@ void toolbox.execute({ ...input, signal })
 
 // @ts-expect-error a call without a signal has no owner
 void registry.executePromise(input)
-// @ts-expect-error
+// @ts-expect-error nor has one of a Toolbox
 void toolbox.execute(input)
 // @ts-expect-error nor is there a default for one that may be missing
 void registry.executePromise({ ...input, signal: perhaps })
-// @ts-expect-error
+// @ts-expect-error nor there
 void toolbox.execute({ ...input, signal: perhaps })
 // @ts-expect-error a controller is no signal
 void registry.executePromise({ ...input, signal: new AbortController() })

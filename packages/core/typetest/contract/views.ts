@@ -21,15 +21,15 @@ is<Equal<ToolResult.Success, Readonly<ToolResult.Success>>>()
 is<Equal<ToolResult.Failure, Readonly<ToolResult.Failure>>>()
 is<Equal<ToolResult.Failure["error"], Readonly<ToolResult.Failure["error"]>>>()
 
-// @ts-expect-error
+// @ts-expect-error the name is what was called
 pending.name = "another"
-// @ts-expect-error
+// @ts-expect-error metadata is as it was given
 pending.metadata["session"] = "another"
-// @ts-expect-error
+// @ts-expect-error the signal is the one that aborts
 running.signal = new AbortController().signal
-// @ts-expect-error
+// @ts-expect-error a result is over
 result.contexts.push("another")
-// @ts-expect-error
+// @ts-expect-error arguments are read
 if (Array.isArray(pending.arguments)) (pending.arguments as ReadonlyArray<Json>).push(1)
 
 /** What only a body may do: everybody else gets the call without it. */
