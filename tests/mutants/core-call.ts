@@ -124,8 +124,8 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "a waiting stage is not interrupted",
     clause: "CALL-06",
     file: `${src}/internal/pipeline.ts`,
-    find: "Effect.interruptible(call.withServices(effectOf(effect)))",
-    replace: "call.withServices(effectOf(effect))",
+    find: "Effect.exit(Effect.interruptible(call.withServices(stage)))",
+    replace: "Effect.exit(call.withServices(stage))",
     test: {
       file: `${test}/BeforeDispatch.test.ts`,
       title: "start > cancelled in pre-policy > the stage is interrupted at once"
@@ -180,8 +180,8 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "the contexts of a cancelled call are dropped",
     clause: "CALL-08",
     file: `${src}/internal/pipeline.ts`,
-    find: "[...call.bodyContexts, ...call.wrapperContexts]",
-    replace: "call.cancellation === undefined ? [...call.bodyContexts, ...call.wrapperContexts] : []",
+    find: "[outcome, call.deferred]",
+    replace: "[outcome, call.cancellation === undefined ? call.deferred : []]",
     test: {
       file: `${test}/Quiescence.test.ts`,
       title: "start > a body that is a promise function > cancelled after it was invoked"
