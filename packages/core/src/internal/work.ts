@@ -97,9 +97,10 @@ export abstract class Work<A, E> implements Ward.Ward {
     const due = expiry?.begin(context)
     this.run(context)
     if (expiry !== undefined && due !== undefined && this.exit === undefined) {
-      this.#timer = Effect.runForkWith(context)(
-        Effect.andThen(due, Effect.sync(() => this.interrupt(expiry.cancellation)))
-      )
+      this.#timer = Effect.runForkWith(context)(due)
+      this.#timer.addObserver((exit) => {
+        if (exit._tag === "Success") this.interrupt(expiry.cancellation)
+      })
     }
   }
 
