@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Edge, Explore, Interleaving, Report } from "@quiesce/testing"
+import { Edge, Explore, Interleaving, Report, Strategy } from "@quiesce/testing"
 import { Effect, Fiber } from "effect"
 import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
@@ -51,11 +51,10 @@ describe("Explore: failures", () => {
 
   it.effect(cites("shrinks away the steps that do not matter", "KIT-02"), () =>
     Effect.gen(function*() {
-      const bystander = Effect.forEach([1, 2, 3], () => Effect.yieldNow)
-      const crowded = Effect.all([bystander, lostUpdate, bystander, Edge.wait("elsewhere")], {
-        concurrency: "unbounded"
-      })
-      const failure = yield* failureOf(crowded, { preemptions: 3 })
+      const bystander = Effect.andThen(Effect.yieldNow, Effect.yieldNow)
+      const crowded = Effect.all([bystander, lostUpdate, Edge.wait("elsewhere")], { concurrency: "unbounded" })
+      const failure = yield* failureOf(crowded, { strategy: Strategy.random({ seed: 3, runs: 1_000 }), preemptions: 3 })
+      assert.isAbove(failure.found.replay.length, failure.minimal.replay.length)
       assert.strictEqual(failure.minimal.preemptions, 1)
       assert.isBelow(failure.minimal.replay.length, 14)
       const again = yield* Explore.replay(crowded, failure.minimal.replay)

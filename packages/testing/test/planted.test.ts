@@ -31,13 +31,13 @@ const expected: Record<string, readonly [message: string, words: string]> = {
 }
 
 /** Replays in a new process: what was found must survive a restart. */
-const replayElsewhere = (name: string, replay: string) => {
+const replayElsewhere = (replays: Record<string, string>) => {
   const script = fileURLToPath(new URL("fixtures/replayPlanted.ts", import.meta.url))
-  const child = spawnSync(process.execPath, ["--conditions=@quiesce/source", script, name, replay], {
+  const child = spawnSync(process.execPath, ["--conditions=@quiesce/source", script, JSON.stringify(replays)], {
     encoding: "utf8"
   })
   assert.strictEqual(child.status, 0, child.stderr)
-  return JSON.parse(child.stdout) as Explore.Replayed
+  return JSON.parse(child.stdout) as ReadonlyArray<Explore.Replayed>
 }
 
 describe("planted bugs", () => {
@@ -53,7 +53,6 @@ describe("planted bugs", () => {
 
           const here = yield* Explore.replay(buggy, failure.minimal.replay)
           assert.deepStrictEqual(here.result, { _tag: "Failed", message: failure.message })
-          assert.deepStrictEqual(replayElsewhere(name, failure.minimal.replay), here)
         })
     )
 
@@ -67,6 +66,17 @@ describe("planted bugs", () => {
         })
     )
   }
+
+  it.live(cites("each of them replays after a restart", "KIT-06", "KIT-02"), () =>
+    Effect.gen(function*() {
+      const found = yield* Effect.forEach(planted, ({ buggy, preemptions }) =>
+        Effect.map(Explore.run(buggy, { preemptions }), ({ failures }) => failures[0]!))
+      const replays = Object.fromEntries(planted.map(({ name }, i) => [name, found[i]!.minimal.replay]))
+      assert.deepStrictEqual(
+        replayElsewhere(replays).map(({ interleaving, result }) => ({ interleaving, result })),
+        found.map(({ message, minimal }) => ({ interleaving: minimal, result: { _tag: "Failed", message } }))
+      )
+    }))
 
   it.effect(cites("a bug that needs one preemption is not met without", "KIT-06"), () =>
     Effect.gen(function*() {

@@ -50,7 +50,7 @@ const overCells = (fibers: ReadonlyArray<ReadonlyArray<Operation>>) =>
   })
 
 /** The same small programs on every machine. */
-const generate = (seed: number) => {
+const generate = (seed: number, fibers: number) => {
   let state = seed
   const below = (bound: number) => (state = (state * 48_271) % 2_147_483_647) % bound
   const operation = (): Operation => {
@@ -67,7 +67,7 @@ const generate = (seed: number) => {
       { _tag: "now" }
     ] as const)[below(9)]!
   }
-  return Array.from({ length: 2 + below(2) }, () => Array.from({ length: 1 + below(3) }, operation))
+  return Array.from({ length: fibers }, () => Array.from({ length: 1 + below(3) }, operation))
 }
 
 const explore = <A, E>(program: Explore.Program<A, E>, preemptions: number, reduction: Strategy.Reduction) => {
@@ -85,9 +85,10 @@ describe("Strategy: reduction", () => {
   it.effect(cites("law: a reduction loses no outcome, whatever the program", "KIT-01"), () =>
     Effect.gen(function*() {
       let saved = 0
-      for (let seed = 1; seed <= 6; seed++) {
-        const program = overCells(generate(seed * 7_919))
-        for (const preemptions of [0, 1]) {
+      for (let seed = 1; seed <= 8; seed++) {
+        // Preemptions multiply: two fibers with one, three without.
+        for (const [fibers, preemptions] of [[2, 1], [3, 0]] as const) {
+          const program = overCells(generate(seed * 7_919, fibers))
           const all = yield* explore(program, preemptions, "off")
           for (const reduction of ["actions", "declared"] as const) {
             const reduced = yield* explore(program, preemptions, reduction)
