@@ -1,4 +1,7 @@
 export * as LogError from "./LogError.ts"
 export * as LogEvent from "./LogEvent.ts"
+export * as Replay from "./Replay.ts"
+export * as Session from "./Session.ts"
+export * as SessionError from "./SessionError.ts"
 export * as SessionLog from "./SessionLog.ts"
 export * as Turn from "./Turn.ts"

@@ -12,7 +12,7 @@ import type { CancelReason } from "@quiesce/core/CancelReason"
 import * as Journal from "@quiesce/core/Journal"
 import type * as ToolRegistry from "@quiesce/core/ToolRegistry"
 import type * as ToolResult from "@quiesce/core/ToolResult"
-import * as Cause from "effect/Cause"
+import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { AppendError } from "../LogError.ts"
 import type { Arguments, Seq } from "../LogEvent.ts"
@@ -229,7 +229,7 @@ export class Step {
 
   #changed(): void {
     this.#changes++
-    for (const waiter of [...this.#waiters]) waiter()
+    for (const waiter of this.#waiters) waiter()
   }
 
   /** To be called when the turn was cancelled. */
