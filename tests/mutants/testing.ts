@@ -32,7 +32,7 @@ export const testing: ReadonlyArray<Mutant> = [
     file: "packages/testing/src/internal/depthFirst.ts",
     find: "if (footprint === undefined) return",
     replace: "footprint ??= { reads: new Set(), writes: new Set() }",
-    test: { file: "packages/testing/test/strategies.test.ts", title: "law: a reduction loses no outcome" }
+    test: { file: "packages/testing/test/strategies.test.ts", title: "steps nobody described conflict with everything" }
   },
   {
     name: "reads and writes do not conflict",

@@ -135,6 +135,19 @@ describe("Strategy: reduction", () => {
       const all = yield* explore(undeclared, 0, "off")
       assert.deepStrictEqual(yield* explore(undeclared, 0, "actions"), all)
 
+      // One of the two says what it touches; what the other touches is not known.
+      const half = Effect.gen(function*() {
+        const order: Array<string> = []
+        yield* Edge.action("described", () => order.push("described"), { writes: ["order"] })
+        yield* Edge.action("not", () => order.push("not"))
+        yield* Edge.wait("last")
+        return order.join(" ")
+      })
+      assert.deepStrictEqual(
+        (yield* explore(half, 0, "actions")).outcomes,
+        (yield* explore(half, 0, "off")).outcomes
+      )
+
       const declared = Effect.gen(function*() {
         yield* Edge.action("one", () => {}, { writes: ["one"] })
         yield* Edge.action("two", () => {}, { writes: ["two"] })
