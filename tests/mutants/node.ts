@@ -73,6 +73,14 @@ const process: ReadonlyArray<Mutant> = [
     test: { file: `${test}/internal/ending.test.ts`, title: "does not take a table it cannot read for an empty one" }
   },
   {
+    name: "a leader of which nothing is known is waited for",
+    clause: "NODE-02",
+    file: `${src}/internal/supervisor.ts`,
+    find: "const isDead = ended.isProved && ",
+    replace: "const isDead = ",
+    test: { file: `${test}/Process.supervisor.test.ts`, title: "on a machine that cannot be looked at" }
+  },
+  {
     name: "newcomers are never asked",
     clause: ["NODE-01", "NODE-02"],
     file: `${src}/internal/ending.ts`,
@@ -203,16 +211,16 @@ const process: ReadonlyArray<Mutant> = [
     name: "a member that left the group proves it",
     clause: "NODE-04",
     file: `${src}/internal/signal.ts`,
-    find: "now.pgrp === pgrp && ",
-    replace: "",
+    find: "now?.pgrp === pgrp && ",
+    replace: "now !== undefined && ",
     test: { file: `${test}/internal/signal.test.ts`, title: "that the member has left is not sent" }
   },
   {
     name: "a zombie proves its group",
     clause: "NODE-04",
     file: `${src}/internal/signal.ts`,
-    find: "isSame(now, member) && isAlive(now) &&",
-    replace: "isSame(now, member) &&",
+    find: "return isThere(now, member) &&",
+    replace: "return now?.started === member.started &&",
     test: { file: `${test}/internal/signal.test.ts`, title: "that only zombies are in is not sent" }
   },
   {
@@ -230,7 +238,7 @@ const process: ReadonlyArray<Mutant> = [
     name: "output behind the exit is not read",
     clause: "NODE-03",
     file: `${src}/internal/supervisor.ts`,
-    find: "what === \"Ended\" ? closedWithin([stdout, stderr], command.drain) : undefined",
+    find: "what._tag === \"Ended\" ? closedWithin([stdout, stderr], command.drain) : undefined",
     replace: "undefined",
     test: { file: `${test}/Process.descendants.test.ts`, title: "may write to the end what the program gave it" }
   },
@@ -262,8 +270,8 @@ const process: ReadonlyArray<Mutant> = [
     name: "exit code 0 after a stop is a success",
     clause: "NODE-05",
     file: `${src}/internal/supervisor.ts`,
-    find: "return outcomeOf(command, what, exit, {",
-    replace: "return outcomeOf(command, exit?._tag === \"Code\" ? \"Ended\" : what, exit, {",
+    find: "return outcomeOf(what, exit, {",
+    replace: "return outcomeOf(exit?._tag === \"Code\" ? { _tag: \"Ended\", exit } : what, exit, {",
     test: { file: `${test}/Process.cancel.test.ts`, title: "a program that answers SIGTERM with exit code 0" }
   },
   {

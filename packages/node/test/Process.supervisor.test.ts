@@ -3,10 +3,11 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Command, Process } from "@quiesce/node"
-import { Deferred, Effect } from "effect"
+import { Clock, Deferred, Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
 import { Host } from "../src/internal/host.ts"
+import { VirtualHost } from "./support/VirtualHost.ts"
 
 /** A machine whose process table opens only when a test lets it: the outcome waits behind the exit. */
 const gated = Effect.gen(function*() {
@@ -37,15 +38,29 @@ describe("what came first decides", () => {
   )
 
   it.live(
-    cites("a timeout that passes after the exit and before the outcome changes nothing", "NODE-05"),
+    cites("a timeout is given up with the exit, though the outcome is still to come", "NODE-05"),
     () =>
       Effect.gen(function*() {
         const { host, open, reached } = yield* gated
-        const running = yield* Process.spawn(Command.shell("exit 7", { timeout: "500 millis" })).pipe(
-          Effect.provideService(Host, host)
+        const clock = yield* Clock.Clock
+        const pending = new Set<number>()
+        const watched: Clock.Clock = {
+          ...clock,
+          sleep: (duration) =>
+            Effect.suspend(() => {
+              const millis = Duration.toMillis(duration)
+              pending.add(millis)
+              return Effect.ensuring(clock.sleep(duration), Effect.sync(() => pending.delete(millis)))
+            })
+        }
+        const running = yield* Process.open(Command.shell("read line; exit 7", { timeout: "1 hour" })).pipe(
+          Effect.provideService(Host, host),
+          Effect.provideService(Clock.Clock, watched)
         )
+        assert.isTrue(pending.has(3_600_000))
+        yield* running.send("line\n")
         yield* reached
-        yield* TestClock.adjust("1 hour")
+        assert.isFalse(pending.has(3_600_000))
         yield* open
         assert.strictEqual((yield* running.outcome)._tag, "Exited")
       })
@@ -61,4 +76,27 @@ describe("what came first decides", () => {
       yield* open
       assert.strictEqual((yield* running.outcome)._tag, "Cancelled")
     }))
+})
+
+describe("a virtual machine", () => {
+  it.effect(
+    cites("on a machine that cannot be looked at the wait is bounded, and the outcome says so", "NODE-02"),
+    () =>
+      Effect.gen(function*() {
+        const virtual = new VirtualHost()
+        virtual.onStart = () => {
+          virtual.isReadable = false
+        }
+        const fiber = yield* Effect.forkChild(
+          Process.run(Command.make("program", [], { timeout: "1 second", grace: "1 second" })).pipe(
+            Effect.provideService(Host, virtual.host())
+          )
+        )
+        yield* TestClock.adjust("8 seconds")
+        const outcome = yield* Fiber.join(fiber)
+        assert.strictEqual(outcome._tag === "TimedOut" ? outcome.exit : outcome._tag, undefined)
+        assert.deepStrictEqual(outcome.residue, [{ kind: "process", detail: "the process table could not be read" }])
+        assert.isFalse(virtual.kills.some(([, signal]) => signal !== 0))
+      })
+  )
 })

@@ -45,7 +45,7 @@ export interface Options {
   readonly output: Tap.Mode
   readonly channel: "none" | "ipc"
   /** Called in the tick in which Node learns of the exit, once it is completed. */
-  readonly onExit: () => void
+  readonly onExit: (exit: Outcome.Exit) => void
 }
 
 /**
@@ -138,9 +138,9 @@ const connect = (
     // In this tick the number cannot be a successor's either. Whoever is in the session now proves later that it is
     // ours still, whatever became of their environment.
     if (host.kill(-pid, 0) !== "Gone") Lineage.remember(lineage, host.inSession(row.session))
-    const exit: Outcome.Exit = signal === null ? { _tag: "Code", code: code ?? 0 } : { _tag: "Signal", signal }
+    const exit: Outcome.Exit = signal === null ? { _tag: "Code", code: code ?? -1 } : { _tag: "Signal", signal }
     Deferred.doneUnsafe(exited, Exit.succeed(exit))
-    options.onExit()
+    options.onExit(exit)
   })
   const closed = Deferred.makeUnsafe<void>()
   child.on("close", () => Deferred.doneUnsafe(closed, Effect.void))

@@ -17,8 +17,8 @@ import {
   attribute,
   type Attribution,
   type Carries,
-  isAlive,
   isSame,
+  isThere,
   type Lineage,
   remember,
   replace,
@@ -155,11 +155,7 @@ const awaitGone = Effect.fnUntraced(function*(host: Seen, rows: ReadonlyArray<Ro
     const left = until - (yield* now)
     if (left <= 0) return
     yield* Effect.sleep(Math.min(pause, left))
-    const alive = rows.some((row) => {
-      const current = host.row(row.pid)
-      return current !== undefined && isSame(current, row) && isAlive(current)
-    })
-    if (!alive) return
+    if (!rows.some((row) => isThere(host.row(row.pid), row))) return
   }
 })
 

@@ -73,6 +73,10 @@ export const isAlive = (row: Row): boolean => row.state !== "Z" && row.state !==
 
 export const isSame = (a: Row, b: Row): boolean => a.pid === b.pid && a.started === b.started
 
+/** Whether `row` is the same living process `now`. */
+export const isThere = (now: Row | undefined, row: Row): boolean =>
+  now !== undefined && isSame(now, row) && isAlive(now)
+
 /**
  * Finds the command's processes in `table`.
  *

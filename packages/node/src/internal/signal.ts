@@ -10,13 +10,12 @@
  *    while it has a member, so after the leader was reaped this is what makes `kill(-pgrp)` safe.
  */
 import type { Delivery, Seen } from "./host.ts"
-import { isAlive, isSame, type Row } from "./lineage.ts"
+import { isThere, type Row } from "./lineage.ts"
 
 /** Sends `signal` to one process, or to nobody. */
 export const toProcess = (host: Seen, row: Row, signal: NodeJS.Signals): Delivery => {
   if (!isOther(row.pid) || row.pid === host.self.pid) return "Gone"
-  const now = host.row(row.pid)
-  return now !== undefined && isSame(now, row) && isAlive(now) ? host.kill(row.pid, signal) : "Gone"
+  return isThere(host.row(row.pid), row) ? host.kill(row.pid, signal) : "Gone"
 }
 
 /** Sends `signal` to the whole group `pgrp`, of which `members` are ours, or to nobody. */
@@ -25,7 +24,7 @@ export const toGroup = (host: Seen, pgrp: number, members: ReadonlyArray<Row>, s
   if (!isOther(pgrp) || pgrp === self.pgrp) return "Gone"
   const proved = members.some((member) => {
     const now = host.row(member.pid)
-    return now !== undefined && isSame(now, member) && isAlive(now) && now.pgrp === pgrp && now.session !== self.session
+    return isThere(now, member) && now?.pgrp === pgrp && now.session !== self.session
   })
   return proved ? host.kill(-pgrp, signal) : "Gone"
 }

@@ -2,9 +2,8 @@
  * One command from its start to the moment nobody of it is left.
  *
  * Invariants: (1) What came first decides the outcome, the exit, the timeout or a stop; what comes later changes
- * nothing. (2) There is one road to the outcome, walked once, by one fiber
- * that nobody interrupts; the scope's finalizer waits for it. (3) Every wait on that road behind its first step is
- * bounded.
+ * nothing. (2) There is one road to the outcome, walked once, by one fiber that nobody interrupts; the scope's
+ * finalizer waits for it. (3) Every wait on that road behind its first step is bounded.
  */
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -47,20 +46,20 @@ const acquire = Effect.fnUntraced(function*(
     stdin: mode.stdin,
     output: mode.output,
     channel: mode.channel ?? "none",
-    onExit: () => come("Ended")
+    onExit: (exit) => come({ _tag: "Ended", exit })
   })
   const { stderr, stdout } = child
 
   const road = Effect.gen(function*() {
     const { timeout } = command
     if (timeout !== undefined && Option.isNone(yield* Effect.timeoutOption(Deferred.await(first), timeout))) {
-      come("TimedOut")
+      come({ _tag: "TimedOut", timeout })
     }
     const what = yield* Deferred.await(first)
-    const patience = what === "Ended" ? closedWithin([stdout, stderr], command.drain) : undefined
+    const patience = what._tag === "Ended" ? closedWithin([stdout, stderr], command.drain) : undefined
     const ended = yield* endAll(host, command, child, patience)
     const exit = Deferred.isDoneUnsafe(child.exited) ? yield* Deferred.await(child.exited) : undefined
-    return outcomeOf(command, what, exit, {
+    return outcomeOf(what, exit, {
       stdout: stdout.output(),
       stderr: stderr.output(),
       swept: ended.swept,
@@ -75,29 +74,27 @@ const acquire = Effect.fnUntraced(function*(
     child,
     outcome: Deferred.await(outcome),
     stop: Effect.suspend(() => {
-      come("Cancelled")
+      come({ _tag: "Cancelled" })
       return Deferred.await(outcome)
     })
   }
 })
 
-type First = "Ended" | "TimedOut" | "Cancelled"
+type First =
+  | { readonly _tag: "Ended"; readonly exit: Outcome.Exit }
+  | { readonly _tag: "TimedOut"; readonly timeout: Duration.Duration }
+  | { readonly _tag: "Cancelled" }
 
-const outcomeOf = (
-  command: Command,
-  what: First,
-  exit: Outcome.Exit | undefined,
-  settled: Outcome.Settled
-): Outcome.Ran => {
-  switch (what) {
+const outcomeOf = (what: First, exit: Outcome.Exit | undefined, settled: Outcome.Settled): Outcome.Ran => {
+  switch (what._tag) {
     case "Cancelled":
       return { _tag: "Cancelled", exit, ...settled }
     case "TimedOut":
-      return { _tag: "TimedOut", timeout: command.timeout ?? Duration.infinity, exit, ...settled }
+      return { _tag: "TimedOut", timeout: what.timeout, exit, ...settled }
     case "Ended":
-      return exit?._tag === "Signal"
-        ? { _tag: "Signalled", signal: exit.signal, ...settled }
-        : { _tag: "Exited", code: exit?.code ?? 0, ...settled }
+      return what.exit._tag === "Signal"
+        ? { _tag: "Signalled", signal: what.exit.signal, ...settled }
+        : { _tag: "Exited", code: what.exit.code, ...settled }
   }
 }
 
@@ -122,16 +119,18 @@ const endAll = Effect.fnUntraced(function*(
 
   let ended = yield* end((row) => host.carriesMark(row, lineage.mark))
   for (const tap of taps) tap.release()
-  if (!(yield* closedWithin(taps, lastWords))) {
+  if (!(yield* closedWithin(taps, lastWords)) && ended.isProved) {
     ended = Ending.both(ended, yield* end((row) => host.holds(row, child.pipes)))
     yield* closedWithin(taps, lastWords)
   }
   const isHeld = taps.some((tap) => !tap.isClosed())
   for (const tap of taps) tap.destroy()
   child.stdin.destroy()
-  const isDead = !ended.survivors.some(({ row }) => Lineage.isSame(row, lineage.leader))
+  // (3): a leader that survived, or of which nothing is known, is not waited for.
+  const isDead = ended.isProved && !ended.survivors.some(({ row }) => Lineage.isSame(row, lineage.leader))
   if (isDead) yield* Deferred.await(child.closed)
-  return { ...ended, residue: residueOf(ended, isHeld) }
+  const suspects = ended.suspects.filter((row) => Lineage.isThere(host.row(row.pid), row))
+  return { ...ended, residue: residueOf({ ...ended, suspects }, isHeld) }
 })
 
 /** Waits until all of `taps` are closed, and says whether they are, after at most `duration`. */

@@ -28,7 +28,7 @@ export interface VirtualProcess {
 /** A child that was started: dead once it has an exit, and a zombie until this is told. */
 interface Started {
   readonly child: Child
-  readonly onExit: () => void
+  readonly onExit: (exit: Outcome.Exit) => void
   exit: Outcome.Exit | undefined
 }
 
@@ -84,7 +84,7 @@ export class VirtualHost {
     const heirs = this.rows().filter((row) => row.session === pid)
     Lineage.remember(child.lineage, heirs)
     Deferred.doneUnsafe(child.exited, Exit.succeed(exit!))
-    onExit()
+    onExit(exit!)
     Deferred.doneUnsafe(child.closed, Effect.void)
   }
 
