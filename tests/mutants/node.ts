@@ -292,6 +292,20 @@ const process: ReadonlyArray<Mutant> = [
   }
 ]
 
+const guardian: ReadonlyArray<Mutant> = [
+  {
+    name: "a guardian is not told of commands",
+    clause: ["NODE-01", "NODE-02"],
+    file: `${src}/internal/supervisor.ts`,
+    find: "  watch.begin(lineage)\n",
+    replace: "",
+    test: {
+      file: `${test}/Guardian.test.ts`,
+      title: "the commands of a process that is killed are ended by its guardian"
+    }
+  }
+]
+
 const files: ReadonlyArray<Mutant> = [
   {
     name: "a file is written in place",
@@ -400,4 +414,4 @@ const isolates: ReadonlyArray<Mutant> = [
   }
 ]
 
-export const node: ReadonlyArray<Mutant> = [...process, ...files, ...http, ...isolates]
+export const node: ReadonlyArray<Mutant> = [...process, ...guardian, ...files, ...http, ...isolates]

@@ -1,6 +1,7 @@
 export * as Command from "./Command.ts"
 export * as FileFailed from "./FileFailed.ts"
 export * as Files from "./Files.ts"
+export * as Guardian from "./Guardian.ts"
 export * as Http from "./Http.ts"
 export * as HttpFailed from "./HttpFailed.ts"
 export * as Isolated from "./Isolated.ts"

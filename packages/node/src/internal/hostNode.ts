@@ -22,7 +22,7 @@ export const hostNode = (): Host => {
 }
 
 /** The machine with the first process table that shows this process. */
-const machine = (): Seen => {
+export const machine = (): Seen => {
   if (process.platform === "win32") return HostWindows.make()
   for (const table of process.platform === "linux" ? [Procfs, PsTable] : [PsTable]) {
     const self = table.row(process.pid)

@@ -15,6 +15,7 @@ import type { Command } from "../Command.ts"
 import type * as Outcome from "../Outcome.ts"
 import type * as Child from "./child.ts"
 import * as Ending from "./ending.ts"
+import { Watch } from "./guardian/watch.ts"
 import { Host } from "./host.ts"
 import * as Lineage from "./lineage.ts"
 import type * as Tap from "./tap.ts"
@@ -40,6 +41,7 @@ const acquire = Effect.fnUntraced(function*(
   mode: Mode
 ): Effect.fn.Return<Supervised, Outcome.SpawnFailed> {
   const host = yield* Host
+  const watch = yield* Watch
   const first = Deferred.makeUnsafe<First>()
   const come = (what: First) => void Deferred.doneUnsafe(first, Exit.succeed(what))
   const child = yield* host.start(command, {
@@ -48,7 +50,8 @@ const acquire = Effect.fnUntraced(function*(
     channel: mode.channel ?? "none",
     onExit: (exit) => come({ _tag: "Ended", exit })
   })
-  const { stderr, stdout } = child
+  const { lineage, stderr, stdout } = child
+  watch.begin(lineage)
 
   const road = Effect.gen(function*() {
     const { timeout } = command
@@ -58,6 +61,7 @@ const acquire = Effect.fnUntraced(function*(
     const what = yield* Deferred.await(first)
     const patience = what._tag === "Ended" ? closedWithin([stdout, stderr], command.drain) : undefined
     const ended = yield* endAll(host, command, child, patience)
+    watch.end(lineage)
     const exit = Deferred.isDoneUnsafe(child.exited) ? yield* Deferred.await(child.exited) : undefined
     return outcomeOf(what, exit, {
       stdout: stdout.output(),

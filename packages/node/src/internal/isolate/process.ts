@@ -12,8 +12,8 @@ import * as Command from "../../Command.ts"
 import * as Outcome from "../../Outcome.ts"
 import * as Output from "../../Output.ts"
 import { TaskFailed } from "../../TaskFailed.ts"
+import * as Programs from "../programs.ts"
 import * as Supervisor from "../supervisor.ts"
-import { main } from "./entry.ts"
 import { type Isolate, toReport } from "./isolate.ts"
 import type { Report } from "./protocol.ts"
 
@@ -38,7 +38,7 @@ const maxBytes = 16 * 1024
 export const make = (options: Options): Effect.Effect<Isolate, TaskFailed, Scope.Scope> =>
   Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
     const memory = options.memory === undefined ? [] : [`--max-old-space-size=${options.memory}`]
-    const command = Command.make(process.execPath, [...memory, fileURLToPath(main)], {
+    const command = Command.make(process.execPath, [...memory, fileURLToPath(Programs.isolate)], {
       inherit: options.inherit,
       grace: endGrace,
       maxBytes

@@ -9,7 +9,7 @@ import type * as Scope from "effect/Scope"
 import { Worker } from "node:worker_threads"
 import { TaskFailed } from "../../TaskFailed.ts"
 import * as Environment from "../environment.ts"
-import { main } from "./entry.ts"
+import * as Programs from "../programs.ts"
 import { type Isolate, toReport } from "./isolate.ts"
 import type { Report } from "./protocol.ts"
 
@@ -34,7 +34,7 @@ export const make = (options: Options): Effect.Effect<Isolate, TaskFailed, Scope
 
 const start = (options: Options, ready: Deferred.Deferred<void, TaskFailed>): Effect.Effect<Isolate> =>
   Effect.sync(() => {
-    const worker = new Worker(main, {
+    const worker = new Worker(Programs.isolate, {
       env: { ...Environment.inheritedFrom(process.env, options.inherit) },
       // Flags of this process are none of its business, and some of them a worker does not take.
       execArgv: [],

@@ -1,0 +1,76 @@
+import { assert, it } from "@effect/vitest"
+import { Command, Guardian, Process } from "@quiesce/node"
+import { Deferred, Effect } from "effect"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { cites } from "../../../tests/conformance/cites.ts"
+import { alive, fingerprint } from "./support/world.ts"
+
+/** Runs a program of Node that uses this package, and goes on once it has printed `ready`. */
+const host = (source: string) =>
+  Effect.gen(function*() {
+    const ready = yield* Deferred.make<void>()
+    const child = yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        spawn(process.execPath, ["--input-type=module", "--eval", source], {
+          cwd: import.meta.dirname,
+          stdio: ["ignore", "pipe", "inherit"]
+        })
+      ),
+      (child) => Effect.sync(() => child.kill("SIGKILL"))
+    )
+    child.stdout.on("data", (chunk) => {
+      if (String(chunk).includes("ready")) Deferred.doneUnsafe(ready, Effect.void)
+    })
+    child.on("exit", () => Deferred.doneUnsafe(ready, Effect.void))
+    yield* Deferred.await(ready)
+    return child
+  })
+
+const exited = (child: ChildProcess) =>
+  Effect.callback<void>((resume) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
+    child.on("exit", () => resume(Effect.void))
+  })
+
+/** Waits until processes that are no children of this one are gone. */
+const gone = (pids: ReadonlyArray<number>) =>
+  Effect.callback<void>((resume) => {
+    execFile("tail", [...pids.map((pid) => `--pid=${pid}`), "-f", "/dev/null"], () => resume(Effect.void))
+  })
+
+const running = (mark: string, layer: string) => `
+  const { Command, Guardian, Process } = await import("@quiesce/node")
+  const { Effect, Layer } = await import("effect")
+  const run = Process.run(
+    Command.shell("trap '' TERM; sleep ${mark} & setsid sleep ${mark} & echo ready; while :; do sleep 0.05; done; : ${mark}"),
+    { onOutput: ({ bytes }) => Effect.sync(() => process.stdout.write(bytes)) }
+  )
+  await Effect.runPromise(Effect.provide(run, ${layer}))`
+
+it.live(
+  cites("the commands of a process that is killed are ended by its guardian", "NODE-01", "NODE-02"),
+  () =>
+    Effect.gen(function*() {
+      const mark = fingerprint()
+      const child = yield* host(running(mark, "Guardian.layer"))
+      const left = alive(mark).filter((pid) => pid !== child.pid)
+      assert.isAtLeast(left.length, 3)
+      child.kill("SIGKILL")
+      yield* exited(child)
+      yield* gone(left)
+      assert.deepStrictEqual(alive(mark), [])
+    })
+)
+
+it.live("a guardian does not keep its process alive, and ends with its layer", () =>
+  Effect.gen(function*() {
+    const child = yield* host(`
+      const { Command, Guardian, Process } = await import("@quiesce/node")
+      const { Effect, Layer, Scope } = await import("effect")
+      const scope = Effect.runSync(Scope.make())
+      await Effect.runPromise(Layer.buildWithScope(Guardian.layer, scope))
+      console.log("ready")`)
+    yield* exited(child)
+    assert.strictEqual(child.exitCode, 0)
+    assert.strictEqual(yield* Effect.provide(Process.text(Command.make("echo", ["hi"])), Guardian.layer), "hi\n")
+  }))
