@@ -85,7 +85,8 @@ export class Driver implements Turn.Turn {
       const step = this.#step
       if (step === undefined) return Effect.void
       return Effect.andThen(step.cancel(reason), Effect.sync(() => step.wake()))
-    })
+      // All of it, also for whoever is interrupted meanwhile.
+    }).pipe(Effect.uninterruptible)
 
   readonly cancelCall = (
     call: Seq | string,

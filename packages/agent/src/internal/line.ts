@@ -69,7 +69,8 @@ export class Line<E> implements Session.Session<E> {
       const idle = this.#idle = Deferred.makeUnsafe<void>()
       // Owned by whoever disposes the session, which waits for it.
       return Effect.as(Effect.forkDetach(this.#drain(idle), { uninterruptible: true }), ticket)
-    })
+      // Interrupted before the fork, it would leave a line that nobody serves.
+    }).pipe(Effect.uninterruptible)
 
   readonly steer = (text: string): Effect.Effect<boolean, AppendError> =>
     Effect.suspend(() => {
@@ -85,7 +86,7 @@ export class Line<E> implements Session.Session<E> {
       if (current === undefined) return Effect.void
       if (current.cause === undefined || cause === "disposed") current.cause = cause
       return current.turn === undefined ? Effect.void : this.#pass(current, cause)
-    })
+    }).pipe(Effect.uninterruptible)
 
   readonly current: Effect.Effect<Turn.Turn | undefined> = Effect.sync(() => this.#current?.turn)
 

@@ -42,13 +42,16 @@ export class Writer {
   }
 
   append(make: Making, atMillis?: (index: number) => number): Effect.Effect<ReadonlyArray<Entry>, AppendError> {
-    return Effect.suspend(() => {
-      if (this.#closed) return Effect.fail(new LogFailed({ log: this.#storage.name, reason: "Closed" }))
-      const request: Request = { make, atMillis, done: Deferred.makeUnsafe() }
-      this.#waiting.push(request)
-      const wait = Deferred.await(request.done)
-      return this.#idle === undefined ? Effect.andThen(this.#launch(), wait) : wait
-    })
+    // Between joining the line and the launch of the commit nobody may be interrupted: the line would wait for ever.
+    return Effect.uninterruptibleMask((restore) =>
+      Effect.suspend(() => {
+        if (this.#closed) return Effect.fail(new LogFailed({ log: this.#storage.name, reason: "Closed" }))
+        const request: Request = { make, atMillis, done: Deferred.makeUnsafe() }
+        this.#waiting.push(request)
+        const wait = restore(Deferred.await(request.done))
+        return this.#idle === undefined ? Effect.andThen(this.#launch(), wait) : wait
+      })
+    )
   }
 
   /** Refuses what comes from now on, and waits for what came before. */
