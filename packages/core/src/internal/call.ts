@@ -79,7 +79,8 @@ export class Call implements Ward.Ward, Ward.Owned {
   #subscription: SignalHub.Subscription | undefined = undefined
   #admitted: boolean | undefined = undefined
   #admissions: Array<(admitted: boolean) => void> | undefined = undefined
-  #issued: Array<unknown> | undefined = undefined
+  /** Weak, since a wrapper may retry for as long as it likes. */
+  #issued: WeakSet<object> | undefined = undefined
 
   constructor(launch: {
     readonly registry: Registry
@@ -186,21 +187,29 @@ export class Call implements Ward.Ward, Ward.Owned {
   }
 
   /**
-   * Up to its first wait the call runs within an operation of the fiber that waits for it. If something in there
-   * interrupts that fiber (a getter of the arguments, a policy), the fiber sees it only after the operation, and the
-   * call would run on. Called before each thing that a cancelled call must not begin.
+   * Asks whether the caller has cancelled without our hearing of it. Called before each thing that a cancelled call must
+   * not begin, and at the end.
+   *
+   * Up to its first wait the call runs within an operation of the fiber that waits for it: if something in there
+   * interrupts that fiber (a getter of the arguments, a policy), the fiber sees it only after the operation. And another
+   * listener of the caller's signal may come before ours and stop the event, or let the body end first.
    */
   hear(): void {
-    if (this.#launcher !== undefined && isInterruptionPending(this.#launcher)) this.cancel(Cancellation.interrupted)
+    const signal = this.#signal
+    if (signal?.aborted === true) this.cancel(Cancellation.byCaller(signal.reason))
+    else if (this.#launcher !== undefined && isInterruptionPending(this.#launcher)) {
+      this.cancel(Cancellation.interrupted)
+    }
   }
 
   /** Listens to the caller's signal, or is refused where that has aborted. */
   listen(): void {
-    this.hear()
     const signal = this.#signal
-    if (signal === undefined) return
-    if (signal.aborted) this.refuse(Cancellation.byCaller(signal.reason))
-    else this.#subscription = SignalHub.subscribe(signal, (reason) => this.cancel(Cancellation.byCaller(reason)))
+    if (signal?.aborted === true) return this.refuse(Cancellation.byCaller(signal.reason))
+    this.hear()
+    if (signal !== undefined && this.cancellation === undefined) {
+      this.#subscription = SignalHub.subscribe(signal, (reason) => this.cancel(Cancellation.byCaller(reason)))
+    }
   }
 
   deafen(): void {
@@ -216,6 +225,8 @@ export class Call implements Ward.Ward, Ward.Owned {
   cancel(cancellation: Cancellation.Cancellation): void {
     if (this.sealed || this.cancellation !== undefined) return
     this.cancellation = cancellation
+    // What a wrapper's own timeout dropped before is no failure of a call that went on.
+    this.late = undefined
     this.cancelledAtMillis = this.clock.currentTimeMillisUnsafe()
     this.trace?.event("cancel", { reason: cancellation.reason._tag })
     this.registry.changed(this)
@@ -281,12 +292,12 @@ export class Call implements Ward.Ward, Ward.Owned {
         failure: undefined
       })
     )
-    ;(this.#issued ??= []).push(error)
+    ;(this.#issued ??= new WeakSet()).add(error)
     return error
   }
 
   hasIssued(error: unknown): error is ToolResult.ToolCallFailed {
-    return this.#issued?.includes(error) === true
+    return this.#issued?.has(error as object) === true
   }
 
   /** Calls `observer` once the call has settled and its fiber is over, at once if it is. */

@@ -147,6 +147,8 @@ const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, 
       wrapped(Effect.scoped(effectOf(() => execute() as Effect.Effect<unknown, unknown>))),
       options
     )
+  // A new run: what the one before failed with, and a wrapper dropped, is over.
+  call.late = undefined
   return call.body = work
 }
 
