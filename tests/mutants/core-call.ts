@@ -94,8 +94,8 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "the fiber that its own arguments interrupt makes its call all the same",
     clause: "CALL-04",
     file: `${src}/internal/call.ts`,
-    find: "  listen(): void {\n    this.hear()\n",
-    replace: "  listen(): void {\n",
+    find: "    this.hear()\n    if (signal !== undefined",
+    replace: "    if (signal !== undefined",
     test: { file: `${test}/PreAborted.test.ts`, title: "execute > a call that its own arguments cancel" }
   },
   {
@@ -474,5 +474,30 @@ export const callMutants: ReadonlyArray<Mutant> = [
     replace:
       "    const refused = answered._tag === \"Failure\" ? undefined : Outcome.ofAnswer(call, answered.value)\n    if (refused",
     test: { file: `${test}/Stages.test.ts`, title: "a channel that throws denies, with its own reason" }
+  },
+  {
+    name: "an abort that another listener stopped is not noticed",
+    clause: "CALL-05",
+    file: `${src}/internal/call.ts`,
+    find:
+      "    if (signal?.aborted === true) this.cancel(Cancellation.byCaller(signal.reason))\n    else if (this.#launcher",
+    replace: "    if (this.#launcher",
+    test: { file: `${test}/Listeners.test.ts`, title: "that stops the event: what waits is not told" }
+  },
+  {
+    name: "what an earlier run failed with comes back",
+    clause: "CALL-09",
+    file: `${src}/internal/dispatch.ts`,
+    find: "  call.late = undefined\n",
+    replace: "",
+    test: { file: `${test}/Precedence.test.ts`, title: "so it is for a wrapper's own cancellation" }
+  },
+  {
+    name: "what a wrapper's timeout dropped comes back at the cancel",
+    clause: "CALL-09",
+    file: `${src}/internal/call.ts`,
+    find: "    this.late = undefined\n",
+    replace: "",
+    test: { file: `${test}/Precedence.test.ts`, title: "is over when the call goes on" }
   }
 ]

@@ -16,7 +16,8 @@ import { cites } from "../../../tests/conformance/cites.ts"
 import * as Faces from "./support/faces.ts"
 import * as Gate from "./support/Gate.ts"
 import { effectTool, promiseTool } from "./support/registry.ts"
-import { codeOf } from "./support/results.ts"
+import { assertAborted, codeOf } from "./support/results.ts"
+import { watched } from "./support/watched.ts"
 
 const count = (signal: AbortSignal): number => getEventListeners(signal, "abort").length
 
@@ -298,6 +299,60 @@ describe("a forged `abort` event", () => {
         assert.strictEqual(codeOf(yield* Effect.promise(() => promise)), "Success", stage)
       }
     }))
+})
+
+describe("another listener of the caller's signal, which comes before ours", () => {
+  it.effect(
+    cites("that lets the body end first: the call was cancelled all the same", "CALL-08", "CALL-17"),
+    () =>
+      Effect.gen(function*() {
+        for (const stop of [false, true]) {
+          const controller = new AbortController()
+          let end = (_: Effect.Effect<string>) => {}
+          controller.signal.addEventListener("abort", (event) => {
+            if (stop) event.stopImmediatePropagation()
+            end(Effect.succeed("done"))
+          })
+          const registry = yield* Faces.registry({
+            tools: [effectTool("t", () =>
+              Effect.callback<string>((resume) => {
+                end = resume
+              }))]
+          })
+          const { signal } = controller
+          const promise = registry.executePromise({ callId: "1", name: "t", arguments: {}, signal })
+          controller.abort("why")
+          assertAborted(yield* Effect.promise(() => promise), "ABORTED", "Caller")
+          assert.strictEqual(count(signal), 1, "the other's")
+        }
+      })
+  )
+
+  it.effect(
+    cites("that stops the event: what waits is not told, and what comes next does not begin", "CALL-05"),
+    () =>
+      Effect.gen(function*() {
+        for (const stage of ["pre", "wrap"] as const) {
+          const gate = Gate.make()
+          const controller = new AbortController()
+          controller.signal.addEventListener("abort", (event) => event.stopImmediatePropagation())
+          const parts = watched(
+            stage === "pre"
+              ? { pre: () => Effect.as(gate.wait, Policy.ask()) }
+              : { wrap: (next) => Effect.andThen(gate.wait, next) }
+          )
+          const registry = yield* Faces.registry(parts)
+          const { signal } = controller
+          const promise = registry.executePromise({ callId: "1", name: "tool", arguments: {}, signal })
+          yield* gate.reached
+          controller.abort()
+          yield* gate.open()
+          assertAborted(yield* Effect.promise(() => promise), "ABORTED_BEFORE_DISPATCH", "Caller")
+          assert.notInclude(parts.ran, "body")
+          if (stage === "pre") assert.notInclude(parts.ran, "approval")
+        }
+      })
+  )
 })
 
 describe("a body's own signal", () => {

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Abortable, Journal, type Json, Policy, ToolCall, type ToolResult, Wrapper } from "@quiesce/core"
-import { Cause, Data, Effect, Exit, Fiber, Schedule, Semaphore } from "effect"
+import { Cause, Data, type Duration, Effect, Exit, Fiber, Schedule, Semaphore } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
 import * as Faces from "./support/faces.ts"
@@ -441,6 +441,64 @@ describe("what was decided before the cancel", () => {
         yield* TestClock.adjust("1 hour")
         assert.strictEqual(runs, 2)
         assertAborted(result, "ABORTED", "Caller")
+      })
+  )
+})
+
+describe("a failure that a wrapper's own timeout dropped", () => {
+  /** A body whose first run fails while it is being stopped, inside a wrapper that tries again. */
+  const retried = (again: Effect.Effect<string>, backOff: Duration.Input) => {
+    let runs = 0
+    return {
+      body: () => ++runs === 1 ? Effect.onInterrupt(Effect.never, () => Effect.die(new Late({ step: 3 }))) : again,
+      wrap: (next: Wrapper.Next) => Effect.retry(Effect.timeout(next, "1 second"), Schedule.spaced(backOff))
+    }
+  }
+
+  it.effect(
+    cites("is over when the body runs again: a cancel then finds no failure", "CALL-08", "CALL-09"),
+    () =>
+      Effect.gen(function*() {
+        const gate = Gate.make<string>()
+        const host = yield* Faces.start.open(watched(retried(gate.wait, "1 second")))
+        const call = yield* host.call("tool")
+        yield* TestClock.adjust("2 seconds")
+        assert.strictEqual(gate.counts.visits, 1)
+        yield* call.cancel
+        assertAborted(yield* call.result, "ABORTED", "Caller")
+      })
+  )
+
+  it.effect(
+    cites("is over when the call goes on: a cancel between two runs finds no failure", "CALL-08", "CALL-09"),
+    () =>
+      Effect.gen(function*() {
+        const gate = Gate.make<string>()
+        const host = yield* Faces.start.open(watched(retried(gate.wait, "1 minute")))
+        const call = yield* host.call("tool")
+        yield* TestClock.adjust("2 seconds")
+        assert.strictEqual(gate.counts.visits, 0)
+        yield* call.cancel
+        assertAborted(yield* call.result, "ABORTED", "Caller")
+      })
+  )
+
+  it.effect(
+    cites("is over when the body runs again: so it is for a wrapper's own cancellation", "CALL-09", "CALL-13"),
+    () =>
+      Effect.gen(function*() {
+        const gate = Gate.make<string>()
+        const controller = new AbortController()
+        const { body, wrap } = retried(gate.wait, "1 second")
+        const host = yield* Faces.start.open(watched({
+          body,
+          wrap: (next) => Wrapper.withCancel(wrap(next) as Wrapper.Next, controller.signal)
+        }))
+        const call = yield* host.call("tool")
+        yield* TestClock.adjust("2 seconds")
+        assert.strictEqual(gate.counts.visits, 1)
+        controller.abort()
+        assertAborted(yield* call.result, "ABORTED", "Wrapper")
       })
   )
 })

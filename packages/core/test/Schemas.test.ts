@@ -1,10 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type Json, Policy, Tool, type ToolResult } from "@quiesce/core"
 import { Effect, Schema } from "effect"
+import { TestClock } from "effect/testing"
 import { z } from "zod"
 import { cites } from "../../../tests/conformance/cites.ts"
 import * as Faces from "./support/faces.ts"
 import * as Gate from "./support/Gate.ts"
+import { untouchable } from "./support/hostile.ts"
 import { effectTool, promiseTool } from "./support/registry.ts"
 import { assertAborted, codeOf, failureOf, issuesOf, valueOf } from "./support/results.ts"
 import { type Stages, watched } from "./support/watched.ts"
@@ -158,6 +160,32 @@ describe("arguments that the schema refuses", () => {
   )
 
   it.effect(
+    cites("a cancel while they are looked at interrupts, and waits for the schema", "CALL-05", "CALL-06"),
+    () =>
+      Effect.gen(function*() {
+        for (const accepted of [true, false]) {
+          const gate = Gate.make<boolean>()
+          let bodies = 0
+          const tool = Tool.fromPromise("t", {
+            description: "",
+            parameters: z.object({}).refine(gate.promise),
+            success: z.unknown(),
+            execute: () => ++bodies
+          })
+          const host = yield* Faces.start.open({ tools: [tool] })
+          const call = yield* host.call("t")
+          yield* gate.reached
+          yield* call.cancel
+          yield* TestClock.adjust("1 hour")
+          assert.isFalse(call.isOver())
+          yield* gate.open(accepted)
+          assertAborted(yield* call.result, "ABORTED_BEFORE_DISPATCH", "Caller")
+          assert.strictEqual(bodies, 0)
+        }
+      })
+  )
+
+  it.effect(
     cites("text that was cut off, and nothing at all, are not an empty object", "CALL-19"),
     () =>
       Effect.gen(function*() {
@@ -246,6 +274,7 @@ describe("what a body answers", () => {
       })(),
       []
     ],
+    ["a Proxy that throws on inspection", { a: untouchable }, ["a"]],
     ["a throwing getter", {
       get a() {
         throw new Error("x")
