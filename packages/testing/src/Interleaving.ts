@@ -54,10 +54,10 @@ export const encode = (bounds: { readonly preemptions: number; readonly timers: 
 
 /** Reads a replay string. */
 export const decode = (replay: string): Result.Result<Decisions, MalformedReplay> => {
-  const match = /^p(\d{1,9})t(\d{1,9}):((?:[0-9a-zA-Z]|_[0-9a-z]{2})*)!([0-9a-z]{4})$/.exec(replay)
+  const match = /^p(\d{1,9})t(\d{1,9}):((?:[0-9a-zA-Z]|_[0-9a-z]{3})*)!([0-9a-z]{4})$/.exec(replay)
   if (match === null) return Result.fail(new MalformedReplay({ replay }))
   const picks: Array<number> = []
-  for (const [token] of match[3]!.matchAll(/_..|./g)) {
+  for (const [token] of match[3]!.matchAll(/_...|./g)) {
     if (token >= "A" && token <= "Z") {
       for (let zeros = token.charCodeAt(0) - letterA + shortestRun; zeros > 0; zeros--) picks.push(0)
     } else picks.push(Number.parseInt(token.replace("_", ""), 36))
@@ -80,4 +80,5 @@ const shortestRun = 3
 const longestRun = shortestRun + 25
 const letterA = "A".charCodeAt(0)
 
-const digits = (pick: number): string => pick < 36 ? pick.toString(36) : `_${pick.toString(36).padStart(2, "0")}`
+/** One digit, or three behind a dash: far more ways than any run has steps. */
+const digits = (pick: number): string => pick < 36 ? pick.toString(36) : `_${pick.toString(36).padStart(3, "0")}`

@@ -57,6 +57,8 @@ export interface Report {
   readonly timers: number
   readonly outcomes: ReadonlyArray<Outcome>
   readonly failures: ReadonlyArray<Failure>
+  /** How many further ways to end there were: of each kind the first dozen is told. */
+  readonly omitted: number
   readonly escapes: ReadonlyArray<Escape>
   /** Set when the program did something else under the same decisions. */
   readonly divergence: string | undefined
@@ -99,6 +101,7 @@ export const format = (
       lines.push(`    ${count.toLocaleString("en")} × ${outcome}, as in: ${Interleaving.format(witness)}`)
     }
   }
+  if (report.omitted > 0) lines.push("", `  and ${plural(report.omitted, "further way")} to end`)
   return lines.join("\n")
 }
 

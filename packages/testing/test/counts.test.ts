@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Edge, Explore, Strategy } from "@quiesce/testing"
+import { Edge, Explore, Report, Strategy } from "@quiesce/testing"
 import { Effect, Fiber, Logger } from "effect"
 import { cites } from "../../../tests/conformance/cites.ts"
 
@@ -116,6 +116,20 @@ describe("Explore: counts", () => {
           "10 settle 20",
           "settle 10 20"
         ])
+      })
+  )
+
+  it.effect(
+    cites("tells a dozen outcomes, counts the others, and does not keep a path for each of a million", "KIT-01"),
+    () =>
+      Effect.gen(function*() {
+        const values = Array.from({ length: 1_300 }, (_, value) => value)
+        const report = yield* Explore.run(Edge.choose("value", values))
+        assert.strictEqual(report.explored, 1_300)
+        assert.lengthOf(report.outcomes, 12)
+        // A thousand are told apart; the rest is one more.
+        assert.strictEqual(report.omitted, 1_001 - 12)
+        assert.include(Report.format(report), "and 989 further ways to end")
       })
   )
 

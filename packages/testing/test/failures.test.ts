@@ -214,7 +214,18 @@ describe("Interleaving", () => {
   it.effect(cites("every path survives its replay string", "KIT-02"), () =>
     Effect.sync(() => {
       const kinds = ["next"] as const
-      for (const picks of [[], [0, 0, 1], [35, 36, 1295, 0, 7], [...Array(200).fill(0), 3], [1, 0, 0, 1, 0, 0, 0, 2]]) {
+      for (
+        const picks of [[], [0, 0, 1], [35, 36, 1295, 46_655, 0, 7], [...Array(200).fill(0), 3], [
+          1,
+          0,
+          0,
+          1,
+          0,
+          0,
+          0,
+          2
+        ]]
+      ) {
         const path = { picks, counts: picks.map((pick) => pick + 2), kinds: picks.map(() => kinds[0]) }
         const decoded = Interleaving.decode(Interleaving.encode({ preemptions: 2, timers: 5 }, path))
         assert.strictEqual(decoded._tag, "Success")

@@ -87,6 +87,7 @@ export const explore = Effect.fnUntraced(function*(subject: Subject, options: Op
     timers: settings.timers,
     outcomes,
     failures,
+    omitted: tally.outcomes.size - outcomes.length + tally.failures.size - failures.length,
     escapes,
     divergence: divergence
       && `decision ${divergence.decision}: ${divergence.expected} the first time, ${divergence.found} the next`,
