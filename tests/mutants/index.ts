@@ -1,9 +1,19 @@
 /** Every mutant of the repository: one list per package. */
+import { agent } from "./agent.ts"
 import { bridgeMutants } from "./core-bridge.ts"
 import { callMutants } from "./core-call.ts"
+import { registryMutants } from "./core-registry.ts"
 import { core } from "./core.ts"
 import type { Mutant } from "./Mutant.ts"
 import { node } from "./node.ts"
 import { testing } from "./testing.ts"
 
-export const mutants: ReadonlyArray<Mutant> = [...core, ...callMutants, ...bridgeMutants, ...node, ...testing]
+export const mutants: ReadonlyArray<Mutant> = [
+  ...core,
+  ...callMutants,
+  ...registryMutants,
+  ...bridgeMutants,
+  ...node,
+  ...testing,
+  ...agent
+]

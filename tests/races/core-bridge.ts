@@ -147,6 +147,20 @@ const bound = (ending: Ending, interrupts: boolean) =>
     return judge(body, exit)
   })
 
+/** An abort is all that ends an effect: it is heard, whenever it comes. */
+const endless = Effect.gen(function*() {
+  const controller = yield* Edge.controller("ABORT", "why")
+  let started = false
+  const work = Effect.suspend(() => {
+    started = true
+    return Effect.never
+  })
+  const exit = yield* Effect.exit(Abortable.interruptOn(work, controller.signal))
+  must(Exit.hasInterrupts(exit), "it was not interrupted")
+  must(controller.listeners() === 0, "a listener is left")
+  return started
+})
+
 /** `runPromise` under an abort at any moment, for a caller that looks as soon as it settles. */
 const runPromise = (ending: Ending) =>
   Effect.gen(function*() {
@@ -400,6 +414,7 @@ export const coreBridge: Subject = {
         "BRIDGE-02"
       )
     ),
+    race("an abort between looking and listening is heard", endless, quick, "BRIDGE-03", "BRIDGE-02"),
     race(
       "an abort and an interruption together are one",
       bound("aborts", true),

@@ -94,7 +94,7 @@ describe("Abortable.promise", () => {
     () =>
       Effect.gen(function*() {
         const promise = body()
-        const fiber = yield* Effect.forkChild(Abortable.promise(promise.run), now)
+        const fiber = yield* Effect.forkDetach(Abortable.promise(promise.run), now)
         assert.isFalse(promise.signal.aborted)
         fiber.interruptUnsafe()
         assert.isTrue(promise.signal.aborted, "told in the same step")
@@ -112,7 +112,7 @@ describe("Abortable.promise", () => {
       () =>
         Effect.gen(function*() {
           const promise = body()
-          const fiber = yield* Effect.forkChild(Abortable.promise(promise.run), now)
+          const fiber = yield* Effect.forkDetach(Abortable.promise(promise.run), now)
           fiber.interruptUnsafe()
           const rejection = make(promise.signal)
           promise.reject(rejection)
@@ -140,7 +140,7 @@ describe("Abortable.promise", () => {
     () =>
       Effect.gen(function*() {
         const error = new Error("thrown at once")
-        const fiber = yield* Effect.forkChild(
+        const fiber = yield* Effect.forkDetach(
           Effect.withFiber((own) =>
             Abortable.promise(() => {
               own.interruptUnsafe()
@@ -160,7 +160,7 @@ describe("Abortable.promise", () => {
     () =>
       Effect.gen(function*() {
         const promise = body()
-        const fiber = yield* Effect.forkChild(Abortable.promise(promise.run), now)
+        const fiber = yield* Effect.forkDetach(Abortable.promise(promise.run), now)
         fiber.interruptUnsafe()
         assert.strictEqual(promise.signal.reason.name, "AbortError")
         assert.match(promise.signal.reason.message, /interrupted/)
@@ -211,7 +211,7 @@ describe("Abortable.interruptOn", () => {
             Effect.andThen(Effect.sleep(100), Effect.sync(() => events.push("quiet")))
           )
         )
-        const fiber = yield* Effect.forkChild(Abortable.interruptOn(effect, controller.signal), now)
+        const fiber = yield* Effect.forkDetach(Abortable.interruptOn(effect, controller.signal), now)
         controller.abort("why")
         assert.deepStrictEqual(events, ["asked"])
         yield* TestClock.adjust(99)
@@ -229,7 +229,7 @@ describe("Abortable.interruptOn", () => {
     () =>
       Effect.gen(function*() {
         const controller = new AbortController()
-        const fiber = yield* Effect.forkChild(
+        const fiber = yield* Effect.forkDetach(
           Effect.uninterruptible(Abortable.interruptOn(Effect.never, controller.signal)),
           now
         )
@@ -259,7 +259,7 @@ describe("Abortable.interruptOn", () => {
     it.effect(cites(`leaves no listener when the effect ${name}`, "BRIDGE-03"), () =>
       Effect.gen(function*() {
         const controller = new AbortController()
-        const fiber = yield* Effect.forkChild(Abortable.interruptOn(effect, controller.signal), now)
+        const fiber = yield* Effect.forkDetach(Abortable.interruptOn(effect, controller.signal), now)
         if (aborts) {
           assert.strictEqual(listeners(controller.signal), 1)
           controller.abort()
@@ -275,7 +275,7 @@ describe("Abortable.interruptOn", () => {
       Effect.gen(function*() {
         const controller = new AbortController()
         const promise = body()
-        const fiber = yield* Effect.forkChild(
+        const fiber = yield* Effect.forkDetach(
           Abortable.interruptOn(Abortable.promise(promise.run), controller.signal),
           now
         )
@@ -298,7 +298,7 @@ describe("Abortable.interruptOn", () => {
         Effect.gen(function*() {
           const controller = new AbortController()
           const promise = body()
-          const fiber = yield* Effect.forkChild(
+          const fiber = yield* Effect.forkDetach(
             Abortable.interruptOn(Abortable.promise(promise.run), controller.signal),
             now
           )
@@ -324,7 +324,7 @@ describe("Abortable.interruptOn", () => {
     Effect.gen(function*() {
       const controller = new AbortController()
       const promise = body()
-      const fiber = yield* Effect.forkChild(
+      const fiber = yield* Effect.forkDetach(
         Abortable.interruptOn(Abortable.promise(promise.run), controller.signal),
         now
       )
@@ -490,7 +490,7 @@ describe("re-entrancy", () => {
           }),
           Effect.sync(() => finalized++)
         )
-        const fiber = yield* Effect.forkChild(Abortable.interruptOn(effect, controller.signal), now)
+        const fiber = yield* Effect.forkDetach(Abortable.interruptOn(effect, controller.signal), now)
         yield* settle
         assert.isUndefined(fiber.pollUnsafe())
         assert.isTrue(promise.signal.aborted)
@@ -538,7 +538,7 @@ describe("re-entrancy", () => {
           Effect.never
         ]
         const fibers = yield* Effect.forEach(effects, (effect, i) =>
-          Effect.forkChild(
+          Effect.forkDetach(
             Abortable.interruptOn(
               Effect.ensuring(effect, Effect.sync(() => finalized.push(i))),
               controllers[i]!.signal
@@ -571,7 +571,7 @@ describe("re-entrancy", () => {
           ),
           Effect.sync(() => finalized++)
         )
-        const fiber = yield* Effect.forkChild(Abortable.interruptOn(effect, controller.signal), now)
+        const fiber = yield* Effect.forkDetach(Abortable.interruptOn(effect, controller.signal), now)
         controller.abort("once")
         const exit = yield* Fiber.await(fiber)
         assertEquals(Exit.isFailure(exit) && CancelReason.fromCause(exit.cause), CancelReason.caller("once"))
@@ -588,7 +588,7 @@ describe("an abort that is kept from us", () => {
         const controller = new AbortController()
         const gate = Gate.make<string>()
         controller.signal.addEventListener("abort", () => Effect.runSync(gate.open("aborted, but not yet told")))
-        const fiber = yield* Effect.forkChild(Abortable.interruptOn(gate.wait, controller.signal), now)
+        const fiber = yield* Effect.forkDetach(Abortable.interruptOn(gate.wait, controller.signal), now)
         controller.abort("why")
         const exit = yield* Fiber.await(fiber)
         assert.strictEqual(shapeOf(exit), "Interrupt")
@@ -638,7 +638,7 @@ describe("Abortable.signal", () => {
             }),
             Effect.never
           ))
-          const fiber = yield* Effect.forkChild(Abortable.interruptOn(work, controller.signal), now)
+          const fiber = yield* Effect.forkDetach(Abortable.interruptOn(work, controller.signal), now)
           controller.abort(reason)
           yield* Fiber.await(fiber)
           assert.strictEqual(signal?.reason, reason)
@@ -654,11 +654,11 @@ describe("Abortable.signal", () => {
         let signal: AbortSignal | undefined
         const work = Effect.scoped(Effect.gen(function*() {
           const scope = yield* Scope.Scope
-          const maker = yield* Effect.forkChild(Scope.provide(scope)(Abortable.signal))
+          const maker = yield* Effect.forkDetach(Scope.provide(scope)(Abortable.signal))
           signal = yield* Fiber.join(maker)
           return yield* Effect.never
         }))
-        const fiber = yield* Effect.forkChild(Abortable.interruptOn(work, controller.signal), now)
+        const fiber = yield* Effect.forkDetach(Abortable.interruptOn(work, controller.signal), now)
         yield* settle
         controller.abort("why")
         yield* Fiber.await(fiber)
@@ -718,7 +718,7 @@ describe("Abortable.fuse", () => {
       Object.assign(AbortSignal, { any: refuse, timeout: refuse })
       const [a, b] = [new AbortController(), new AbortController()]
       const fused = yield* Abortable.fuse(a.signal, b.signal)
-      const bound = yield* Effect.forkChild(Abortable.interruptOn(Effect.never, fused), now)
+      const bound = yield* Effect.forkDetach(Abortable.interruptOn(Effect.never, fused), now)
       b.abort("why")
       assert.strictEqual(fused.reason, "why")
       assert.strictEqual(shapeOf(yield* Fiber.await(bound)), "Interrupt")
@@ -734,7 +734,7 @@ describe("Abortable.handling", () => {
         handled: (self: Effect.Effect<void, Cause.UnknownError>) => Effect.Effect<void, unknown>
       ) {
         const promise = body()
-        const fiber = yield* Effect.forkChild(handled(failing(promise)), now)
+        const fiber = yield* Effect.forkDetach(handled(failing(promise)), now)
         fiber.interruptUnsafe()
         promise.reject(new Error("late"))
         return yield* Fiber.await(fiber)

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deadline, Policy, Tool, Wrapper } from "@quiesce/core"
+import { Deadline, type Json, Policy, Tool, Wrapper } from "@quiesce/core"
 import { Clock, Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
 import * as Faces from "./support/faces.ts"
-import { AnyJson, effectTool, input, makeRegistry } from "./support/registry.ts"
+import { AnyJson, effectTool, input, makeRegistry, promiseTool } from "./support/registry.ts"
 import { codeOf, failureOf, valueOf } from "./support/results.ts"
 import { StepClock } from "./support/StepClock.ts"
 
@@ -152,6 +152,17 @@ describe.each(Faces.registryFaces)("deadlines of calls by $name", (face) => {
           const result = yield* outcome({ tools: [effectTool("tool", () => body, budget100)] })
           assert.strictEqual(codeOf(result), "TOOL_TIMEOUT")
           assert.strictEqual(detailOf(result)["cause"], cause)
+        }
+        const promises: ReadonlyArray<(signal: AbortSignal) => Promise<Json>> = [
+          async () => "too late",
+          (signal) => Promise.reject(signal.reason)
+        ]
+        for (const end of promises) {
+          const body = promiseTool("tool", (_, { signal }) =>
+            new Promise((resolve) => signal.addEventListener("abort", () => resolve(end(signal)))), budget100)
+          const result = yield* outcome({ tools: [body] })
+          assert.strictEqual(codeOf(result), "TOOL_TIMEOUT")
+          assert.strictEqual(detailOf(result)["cause"], undefined)
         }
       })
   )

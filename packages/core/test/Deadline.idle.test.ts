@@ -30,7 +30,7 @@ const exceeded = (exit: Exit.Exit<unknown, unknown>): Deadline.DeadlineExceeded 
 /** Collects what `stream` gives, and how it ended. */
 const collect = Effect.fnUntraced(function*<A, E>(stream: Stream.Stream<A, E>) {
   const items: Array<A> = []
-  const fiber = yield* Effect.forkChild(Stream.runForEach(stream, (item) => Effect.sync(() => items.push(item))), now)
+  const fiber = yield* Effect.forkDetach(Stream.runForEach(stream, (item) => Effect.sync(() => items.push(item))), now)
   return { items, fiber, isOver: () => fiber.pollUnsafe() !== undefined, exit: Fiber.await(fiber) }
 })
 
@@ -81,7 +81,7 @@ describe("Deadline.idle", () => {
         const program = Effect.gen(function*() {
           const pull = yield* Stream.toPull(Deadline.idle(make, options))
           for (let i = 0; i < 3; i++) {
-            const pulling = yield* Effect.forkChild(pull, now)
+            const pulling = yield* Effect.forkDetach(pull, now)
             assert.strictEqual(clock.sleepers, 1)
             yield* clock.pass(4_999)
             last().resolve("item")
@@ -89,7 +89,7 @@ describe("Deadline.idle", () => {
             assert.strictEqual(clock.sleepers, 0, "while the consumer thinks")
             yield* clock.pass(60_000)
           }
-          const silent = yield* Effect.forkChild(pull, now)
+          const silent = yield* Effect.forkDetach(pull, now)
           yield* clock.pass(4_999)
           assert.isUndefined(silent.pollUnsafe())
           yield* clock.pass(1)
@@ -174,7 +174,7 @@ describe("Deadline.idle", () => {
       exceeded(yield* timed.exit)
       const controller = new AbortController()
       let reason: unknown
-      const bound = yield* Effect.forkChild(
+      const bound = yield* Effect.forkDetach(
         Abortable.interruptOn(
           Stream.runDrain(Deadline.idle((idle) => {
             idle.signal.addEventListener("abort", () =>
@@ -198,7 +198,7 @@ describe("Deadline.idle", () => {
         // `Stream.toPull` would queue them.
         const stream = Stream.toChannel(Deadline.idle(make, options))
         const pull = yield* Channel.toPullScoped(stream, yield* Scope.Scope)
-        const first = yield* Effect.forkChild(pull, now)
+        const first = yield* Effect.forkDetach(pull, now)
         yield* TestClock.adjust("4 seconds")
         const second = yield* Effect.exit(pull)
         assert.strictEqual(shapeOf(second), "Die")
@@ -219,7 +219,7 @@ describe("Deadline.idle", () => {
       Effect.gen(function*() {
         const { last, make, pulls } = source()
         const pull = yield* Stream.toPull(Deadline.idle(make, options))
-        const first = yield* Effect.forkChild(pull, now)
+        const first = yield* Effect.forkDetach(pull, now)
         yield* TestClock.adjust("5 seconds")
         last().resolve("too late")
         const error = exceeded(yield* Fiber.await(first))
@@ -239,7 +239,7 @@ describe("Deadline.idle", () => {
           idle.signal.addEventListener("abort", () => events.push("aborted"))
           return Stream.ensuring(make(idle), Effect.andThen(settle, Effect.sync(() => events.push("finalized"))))
         }, options)
-        const run = yield* Effect.forkChild(
+        const run = yield* Effect.forkDetach(
           Effect.provideService(Stream.runCollect(Stream.take(stream, 1)), Clock.Clock, clock),
           now
         )
@@ -262,8 +262,8 @@ describe("Deadline.idle", () => {
         const pull = yield* Scope.provide(scope)(
           Stream.toPull(Stream.ensuring(Deadline.idle(make, options), Effect.sync(() => finalized = true)))
         )
-        const pulling = yield* Effect.forkChild(pull, now)
-        const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), now)
+        const pulling = yield* Effect.forkDetach(pull, now)
+        const closing = yield* Effect.forkDetach(Scope.close(scope, Exit.void), now)
         yield* settle
         assert.isTrue(last().signal.aborted)
         assert.isUndefined(closing.pollUnsafe())

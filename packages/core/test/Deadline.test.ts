@@ -47,7 +47,7 @@ describe("Deadline.within", () => {
           told = true
           return Effect.sleep("1 second")
         }))
-      const fiber = yield* Effect.forkChild(within100(work), now)
+      const fiber = yield* Effect.forkDetach(within100(work), now)
       yield* TestClock.adjust(99)
       assert.isFalse(told)
       yield* TestClock.adjust(1)
@@ -67,7 +67,7 @@ describe("Deadline.within", () => {
     cites("waits for work that cannot be interrupted, and drops its success", "TIME-01", "TIME-03"),
     () =>
       Effect.gen(function*() {
-        const fiber = yield* Effect.forkChild(
+        const fiber = yield* Effect.forkDetach(
           Deadline.within(Effect.uninterruptible(Effect.as(Effect.sleep(200), "too late")), {
             timeout: 50,
             code: "SLOW"
@@ -85,7 +85,7 @@ describe("Deadline.within", () => {
     cites("fires also where it is run in an uninterruptible region", "TIME-01"),
     () =>
       Effect.gen(function*() {
-        const fiber = yield* Effect.forkChild(Effect.uninterruptible(within100(Effect.never)), now)
+        const fiber = yield* Effect.forkDetach(Effect.uninterruptible(within100(Effect.never)), now)
         yield* TestClock.adjust(100)
         exceeded(yield* Fiber.await(fiber))
       })
@@ -96,7 +96,7 @@ describe("Deadline.within", () => {
     () =>
       Effect.gen(function*() {
         yield* quietClock
-        const fiber = yield* Effect.forkChild(within100(stopsIn("1 second")), now)
+        const fiber = yield* Effect.forkDetach(within100(stopsIn("1 second")), now)
         yield* TestClock.adjust(99)
         fiber.interruptUnsafe()
         // Its time comes while the work stops.
@@ -110,7 +110,7 @@ describe("Deadline.within", () => {
     () =>
       Effect.gen(function*() {
         yield* quietClock
-        const fiber = yield* Effect.forkChild(within100(stopsIn("1 second")), now)
+        const fiber = yield* Effect.forkDetach(within100(stopsIn("1 second")), now)
         yield* TestClock.adjust(100)
         fiber.interruptUnsafe()
         yield* TestClock.adjust("1 second")
@@ -126,12 +126,12 @@ describe("Deadline.within", () => {
         yield* quietClock
         let fiber: Fiber.Fiber<unknown, unknown> | undefined
         // Timers of one moment fire in the order in which they were set.
-        const interrupt = Effect.forkChild(
+        const interrupt = Effect.forkDetach(
           Effect.andThen(Effect.sleep(100), Effect.sync(() => fiber!.interruptUnsafe())),
           now
         )
         if (first === "interruption") yield* interrupt
-        fiber = yield* Effect.forkChild(within100(stopsIn("1 second")), now)
+        fiber = yield* Effect.forkDetach(within100(stopsIn("1 second")), now)
         if (first === "deadline") yield* interrupt
         yield* TestClock.adjust(100)
         yield* TestClock.adjust("1 second")
@@ -144,7 +144,7 @@ describe("Deadline.within", () => {
     () =>
       Effect.gen(function*() {
         const promise = body()
-        const fiber = yield* Effect.forkChild(within100(Abortable.promise(promise.run)), now)
+        const fiber = yield* Effect.forkDetach(within100(Abortable.promise(promise.run)), now)
         yield* TestClock.adjust(100)
         const { reason } = promise.signal
         promise.reject(reason)
@@ -158,7 +158,7 @@ describe("Deadline.within", () => {
       Effect.gen(function*() {
         const run = Effect.fnUntraced(function*(end: (promise: ReturnType<typeof body>) => void) {
           const promise = body()
-          const fiber = yield* Effect.forkChild(within100(Abortable.promise(promise.run)), now)
+          const fiber = yield* Effect.forkDetach(within100(Abortable.promise(promise.run)), now)
           yield* TestClock.adjust(100)
           end(promise)
           return exceeded(yield* Fiber.await(fiber))
@@ -191,21 +191,28 @@ describe("Deadline.within", () => {
             { timeout: outer, code: "SAME" }
           )
         const [first, second] = [
-          yield* Effect.forkChild(nested(50, 100), now),
-          yield* Effect.forkChild(nested(100, 50), now)
+          yield* Effect.forkDetach(nested(50, 100), now),
+          yield* Effect.forkDetach(nested(100, 50), now)
         ]
         yield* TestClock.adjust(100)
         assert.deepStrictEqual(yield* Fiber.await(first), Exit.succeed(50))
         const error = exceeded(yield* Fiber.await(second))
         assert.strictEqual(Duration.toMillis(error.timeout), 50)
         assert.isUndefined(error.cause, "the inner one did not fire")
+
+        const both = yield* Effect.forkDetach(
+          Deadline.within(Deadline.within(Effect.never, { timeout: 100, code: "SAME" }), { timeout: 50, code: "SAME" }),
+          now
+        )
+        yield* TestClock.adjust(50)
+        assert.isUndefined(exceeded(yield* Fiber.await(both)).cause, "the inner one was stopped, and did not fire")
       })
   )
 
   it.effect(cites("counts anew for each run of one effect", "TIME-01", "TIME-02"), () =>
     Effect.gen(function*() {
       const effect = Effect.exit(within100(Effect.never))
-      const fiber = yield* Effect.forkChild(Effect.all([effect, effect]), now)
+      const fiber = yield* Effect.forkDetach(Effect.all([effect, effect]), now)
       yield* TestClock.adjust(199)
       assert.isUndefined(fiber.pollUnsafe())
       yield* TestClock.adjust(1)
@@ -217,7 +224,7 @@ describe("Deadline.within", () => {
     Effect.gen(function*() {
       const clock = new StepClock()
       const run = (busy: number) =>
-        Effect.forkChild(
+        Effect.forkDetach(
           Effect.provideService(
             within100(Effect.andThen(Effect.sync(() => clock.busy(busy)), Effect.never)),
             Clock.Clock,
@@ -252,7 +259,7 @@ describe("Deadline.within", () => {
           ),
           Effect.ensuring(Effect.ignore(Effect.timeout(Effect.interruptible(Abortable.promise(promise.run)), 100)))
         )
-        const fiber = yield* Effect.forkChild(Abortable.interruptOn(work, controller.signal), now)
+        const fiber = yield* Effect.forkDetach(Abortable.interruptOn(work, controller.signal), now)
         controller.abort("why")
         yield* TestClock.adjust(200)
         assert.deepStrictEqual(cleanups.map(exceeded).map(({ code }) => code), ["SLOW", "SLOW"])
@@ -264,7 +271,7 @@ describe("Deadline.within", () => {
 
   it.effect(cites("an endless one never fires", "TIME-01"), () =>
     Effect.gen(function*() {
-      const fiber = yield* Effect.forkChild(Deadline.within(Effect.never, { timeout: "Infinity", code: "NO" }), now)
+      const fiber = yield* Effect.forkDetach(Deadline.within(Effect.never, { timeout: "Infinity", code: "NO" }), now)
       yield* TestClock.adjust("365 days")
       assert.isUndefined(fiber.pollUnsafe())
       yield* Fiber.interrupt(fiber)

@@ -35,9 +35,7 @@ layer(Found.layer, { excludeTestServices: true, timeout: "30 seconds" })("once e
       () =>
         Effect.gen(function*() {
           const { left } = yield* Found
-          assert.strictEqual(left[work]?.listeners, 0)
-          // The last one may still be on a stack or in a cache of the engine.
-          assert.isAtMost(left[work]?.alive ?? 1_000, 2)
+          assert.deepStrictEqual(left[work], { alive: 0, listeners: 0 })
         })
     )
   }

@@ -50,8 +50,16 @@ export const effectTool = <const Name extends string>(
 /** The same by a promise function. */
 export const promiseTool = <const Name extends string>(
   name: Name,
-  execute: (json: Json, call: ToolCall.Running) => PromiseLike<Json> | Json
-) => Tool.fromPromise(name, { description: `the tool ${name}`, parameters: AnyJson, success: AnyJson, execute })
+  execute: (json: Json, call: ToolCall.Running) => PromiseLike<Json> | Json,
+  options?: Partial<Pick<Tool.Options<typeof AnyJson, typeof AnyJson, never>, "timeout">>
+) =>
+  Tool.fromPromise(name, {
+    description: `the tool ${name}`,
+    parameters: AnyJson,
+    success: AnyJson,
+    ...options,
+    execute
+  })
 
 /** One run of a held tool's body. */
 export interface Run {
