@@ -80,5 +80,5 @@ const shortestRun = 3
 const longestRun = shortestRun + 25
 const letterA = "A".charCodeAt(0)
 
-/** One digit, or three behind a dash: far more ways than any run has steps. */
+/** One digit, or three behind an underscore: far more ways than any run has steps. */
 const digits = (pick: number): string => pick < 36 ? pick.toString(36) : `_${pick.toString(36).padStart(3, "0")}`
