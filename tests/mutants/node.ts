@@ -378,7 +378,10 @@ const isolates: ReadonlyArray<Mutant> = [
     file: `${src}/internal/isolate/worker.ts`,
     find: "return Effect.asVoid(Deferred.await(ended))",
     replace: "return Effect.void",
-    test: { file: `${test}/WorkerTask.test.ts`, title: "and loops for ever is ended after the grace" }
+    test: {
+      file: `${test}/WorkerTask.test.ts`,
+      title: "in a native call that blocks is awaited until the call returns"
+    }
   },
   {
     name: "a thread that ended is used again",

@@ -29,13 +29,6 @@ export class FileFailed extends Schema.TaggedError<FileFailed>("@quiesce/node/Fi
   override get message(): string {
     return `${this.path}: ${texts[this.reason]} (${this.code})`
   }
-
-  /** Makes the error from what Node gave; one that is made already stays as it is. */
-  static readonly at = (path: string) => (error: NodeJS.ErrnoException | FileFailed): FileFailed => {
-    if (error instanceof FileFailed) return error
-    const code = error.code ?? error.name
-    return new FileFailed({ path, reason: reasons[code] ?? "Other", code })
-  }
 }
 
 const texts = {
@@ -49,19 +42,3 @@ const texts = {
   Invalid: "it is no path",
   Other: "the system refused"
 } satisfies { readonly [R in FileFailed["reason"]]: string }
-
-const reasons: { readonly [code: string]: FileFailed["reason"] } = {
-  ENOENT: "NotFound",
-  EACCES: "NotPermitted",
-  EPERM: "NotPermitted",
-  EROFS: "NotPermitted",
-  EISDIR: "NotAFile",
-  ENXIO: "NotAFile",
-  ENOTDIR: "NotADirectory",
-  EFBIG: "TooLarge",
-  ENOSPC: "NoSpace",
-  EDQUOT: "NoSpace",
-  ENAMETOOLONG: "Invalid",
-  ERR_INVALID_ARG_VALUE: "Invalid",
-  ERR_INVALID_ARG_TYPE: "Invalid"
-}

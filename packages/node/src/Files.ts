@@ -15,6 +15,7 @@ import type { Dirent } from "node:fs"
 import * as Path from "node:path"
 import { FileFailed } from "./FileFailed.ts"
 import * as Beneath from "./internal/beneath.ts"
+import * as FileFailure from "./internal/fileFailure.ts"
 import * as Fs from "./internal/fileSystem.ts"
 
 /** Something in a directory; `path` is relative to the root. */
@@ -70,7 +71,7 @@ const readSize = 256 * 1024
 export const make = Effect.fnUntraced(function*(
   options: { readonly root: string }
 ): Effect.fn.Return<Files["Service"], FileFailed> {
-  const root = yield* Effect.mapError(Fs.realPath(options.root), FileFailed.at(options.root))
+  const root = yield* Effect.mapError(Fs.realPath(options.root), FileFailure.at(options.root))
   yield* Effect.scoped(Beneath.openDirectory(root, root))
 
   const read = Effect.fnUntraced(
@@ -84,7 +85,7 @@ export const make = Effect.fnUntraced(function*(
       return bytes.length > maxBytes ? yield* tooLarge : bytes
     },
     Effect.scoped,
-    (effect, path) => Effect.mapError(effect, FileFailed.at(path))
+    (effect, path) => Effect.mapError(effect, FileFailure.at(path))
   )
 
   const readSlice = Effect.fnUntraced(
@@ -93,7 +94,7 @@ export const make = Effect.fnUntraced(function*(
       return { bytes: yield* readFrom(fd, from, maxBytes), size }
     },
     Effect.scoped,
-    (effect, path) => Effect.mapError(effect, FileFailed.at(path))
+    (effect, path) => Effect.mapError(effect, FileFailure.at(path))
   )
 
   const stream = (path: string): Stream.Stream<Uint8Array, FileFailed> =>
@@ -103,12 +104,12 @@ export const make = Effect.fnUntraced(function*(
           Effect.map(readFrom(fd, position, readSize), (bytes) =>
             bytes.length === 0 ? undefined : [bytes, position + bytes.length] as const)))
     ).pipe(
-      Stream.mapError(FileFailed.at(path))
+      Stream.mapError(FileFailure.at(path))
     )
 
   const write = <E, R>(path: string, content: Content<E, R>): Effect.Effect<void, FileFailed | E, R> =>
     Effect.scoped(Effect.gen(function*() {
-      const at = FileFailed.at(path)
+      const at = FileFailure.at(path)
       const { directory, name } = yield* Beneath.openPlace(root, path)
       const target = Path.join(directory.prefix, name)
       const mode = yield* modeOf(target, path)
@@ -177,7 +178,7 @@ const modeOf = Effect.fnUntraced(
   function*(target: string, path: string): Effect.fn.Return<number | undefined, FileFailed> {
     const stats = yield* Fs.linkStat(target).pipe(
       Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed(undefined)),
-      Effect.mapError(FileFailed.at(path))
+      Effect.mapError(FileFailure.at(path))
     )
     if (stats === undefined) return undefined
     if (!stats.isFile()) {
@@ -204,11 +205,11 @@ const syncDirectory = (directory: Beneath.Directory): Effect.Effect<void, never,
 const entries = (root: string, path: string): Stream.Stream<Entry, FileFailed> =>
   Stream.unwrap(Effect.gen(function*() {
     const { prefix } = yield* Beneath.openDirectory(root, path)
-    const dir = yield* Effect.mapError(Fs.directory(prefix), FileFailed.at(path))
+    const dir = yield* Effect.mapError(Fs.directory(prefix), FileFailure.at(path))
     return Stream.unfold(undefined, () =>
       Fs.nextEntry(dir).pipe(
         Effect.map((entry) => entry === null ? undefined : [toEntry(root, path, entry), undefined] as const),
-        Effect.mapError(FileFailed.at(path))
+        Effect.mapError(FileFailure.at(path))
       ))
   }))
 

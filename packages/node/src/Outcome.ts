@@ -33,10 +33,13 @@ const refusals = {
   Other: "the system refused"
 } satisfies { readonly [reason: string]: string }
 
+/** The name of a signal, like `SIGTERM`. */
+export type Signal = `SIG${string}`
+
 /** How the program itself ended: with a code, or by a signal. */
 export type Exit =
   | { readonly _tag: "Code"; readonly code: number }
-  | { readonly _tag: "Signal"; readonly signal: NodeJS.Signals }
+  | { readonly _tag: "Signal"; readonly signal: Signal }
 
 /** What may still be alive when a command is over; a tool hands it to its call's `declareResidue` as it is. */
 export interface Residue {
@@ -65,7 +68,7 @@ export interface Exited extends Settled {
 /** A signal that was not ours ended the program. */
 export interface Signalled extends Settled {
   readonly _tag: "Signalled"
-  readonly signal: NodeJS.Signals
+  readonly signal: Signal
 }
 
 /** The timeout passed first. `exit` says how the program then ended, unless it survived. */

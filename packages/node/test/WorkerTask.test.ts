@@ -3,6 +3,7 @@ import type { ToolCall } from "@quiesce/core"
 import { type TaskFailed, WorkerTask } from "@quiesce/node"
 import { Deferred, Effect, Exit, Fiber } from "effect"
 import { cites } from "../../../tests/conformance/cites.ts"
+import { alive, fingerprint } from "./support/world.ts"
 
 const tasks = new URL("./support/tasks.ts", import.meta.url)
 
@@ -145,6 +146,23 @@ describe("a task that is interrupted", () => {
         yield* Effect.sleep("30 millis")
         assert.strictEqual(Atomics.load(count, 0), after)
         assert.notStrictEqual(yield* threadOf(workers), thread)
+      })
+  )
+
+  it.live(
+    cites(
+      "in a native call that blocks is awaited until the call returns, and not given up before",
+      "NODE-06",
+      "NODE-07"
+    ),
+    () =>
+      Effect.gen(function*() {
+        const workers = yield* pool({ grace: "20 millis" })
+        // Nearly a second, and a text that no other process has in its command line.
+        const mark = `0.9${fingerprint().replace(".", "")}`
+        const fiber = yield* started(workers, "block", { mark })
+        yield* Fiber.interrupt(fiber)
+        assert.deepStrictEqual(alive(mark), [])
       })
   )
 

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Path from "node:path"
 import { FileFailed } from "../FileFailed.ts"
+import * as FileFailure from "./fileFailure.ts"
 import * as Fs from "./fileSystem.ts"
 
 /** A directory beneath the root. */
@@ -44,7 +45,7 @@ export const openDirectory = Effect.fnUntraced(function*(
   root: string,
   path: string
 ): Effect.fn.Return<Directory, FileFailed, Scope.Scope> {
-  const directory = yield* Effect.mapError(isLinux ? viaDescriptor(path) : viaPath(path), FileFailed.at(path))
+  const directory = yield* Effect.mapError(isLinux ? viaDescriptor(path) : viaPath(path), FileFailure.at(path))
   if (!isBeneath(root, directory.real)) return yield* new FileFailed({ path, reason: "Outside", code: "EXDEV" })
   return directory
 })
@@ -78,7 +79,7 @@ export const openPlace = Effect.fnUntraced(function*(
     const link = yield* Fs.readLink(Path.join(directory.prefix, name)).pipe(
       // EINVAL: it is no link. ENOENT: it is not there, and may be made.
       Effect.catchIf((error) => error.code === "EINVAL" || error.code === "ENOENT", () => Effect.succeed(undefined)),
-      Effect.mapError(FileFailed.at(path))
+      Effect.mapError(FileFailure.at(path))
     )
     if (link === undefined) return { directory, name }
     target = yield* resolve(root, Path.resolve(directory.real, link))
