@@ -59,7 +59,9 @@ it.live(
       yield* exited(child)
       yield* gone(left)
       assert.deepStrictEqual(alive(mark), [])
-    })
+    }),
+  // Three programs of Node start one after the other, each with effect to load.
+  30_000
 )
 
 it.live("a guardian does not keep its process alive, and ends with its layer", () =>
@@ -73,4 +75,4 @@ it.live("a guardian does not keep its process alive, and ends with its layer", (
     yield* exited(child)
     assert.strictEqual(child.exitCode, 0)
     assert.strictEqual(yield* Effect.provide(Process.text(Command.make("echo", ["hi"])), Guardian.layer), "hi\n")
-  }))
+  }), 30_000)
