@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Json, Tool, Wrapper } from "@quiesce/core"
+import { type Json, Tool, type ToolResult, Wrapper } from "@quiesce/core"
 import { Effect, Exit, Schedule, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { getEventListeners } from "node:events"
 import { cites } from "../../../tests/conformance/cites.ts"
 import * as Faces from "./support/faces.ts"
 import * as Gate from "./support/Gate.ts"
@@ -368,6 +369,109 @@ describe("running `next` again", () => {
       assertAborted(yield* call.result, "ABORTED", "Caller")
       assert.strictEqual(runs, 1)
     }))
+})
+
+describe("a wrapper of promise functions", () => {
+  it.effect(
+    cites("sees the call's failure, may try again, and the last run counts", "CALL-15"),
+    () =>
+      Effect.gen(function*() {
+        for (const face of Faces.allFaces) {
+          let runs = 0
+          const seen: Array<unknown> = []
+          const host = yield* face.open({
+            tools: [promiseTool("tool", async () => {
+              if (++runs < 3) throw new Error(`run ${runs}`)
+              return runs
+            })],
+            wrappers: [async (next, _, { signal }) => {
+              for (;;) {
+                try {
+                  return await next(signal)
+                } catch (error) {
+                  seen.push([
+                    (error as ToolResult.ToolCallFailed).code,
+                    (error as ToolResult.ToolCallFailed).dispatched
+                  ])
+                }
+              }
+            }]
+          })
+          assert.strictEqual(valueOf(yield* (yield* host.call("tool")).result), 3)
+          assert.deepStrictEqual(seen, [["TOOL_FAILURE", true], ["TOOL_FAILURE", true]])
+        }
+      })
+  )
+
+  it.effect(
+    cites("passes the call's failure on as it is; any other error is a failure of its own", "CALL-21"),
+    () =>
+      Effect.gen(function*() {
+        for (const face of Faces.allFaces) {
+          for (
+            const [translate, code, name] of [
+              [(error: unknown) => error, "TOOL_FAILURE", "RangeError"],
+              [(error: unknown) => new TypeError("mine", { cause: error }), "WRAPPER_FAILURE", "TypeError"],
+              [() => undefined, "WRAPPER_FAILURE", "Error"]
+            ] as const
+          ) {
+            const host = yield* face.open({
+              tools: [promiseTool("tool", () => Promise.reject(new RangeError("x")))],
+              wrappers: [(next, _, { signal }) => next(signal).catch((error) => Promise.reject(translate(error)))]
+            })
+            const { error } = failureOf(yield* (yield* host.call("tool")).result)
+            assert.deepStrictEqual([error.code, error.name], [code, name])
+          }
+        }
+      })
+  )
+
+  it.effect(cites("cannot run `next` once it has settled", "CALL-07", "CALL-15"), () =>
+    Effect.gen(function*() {
+      for (const face of Faces.allFaces) {
+        let bodies = 0
+        let late: () => Promise<Json> = () => Promise.resolve(null)
+        const host = yield* face.open({
+          tools: [promiseTool("tool", () => ++bodies)],
+          wrappers: [(next, _, { signal }) => {
+            late = () => next(signal)
+            return "mine"
+          }]
+        })
+        assert.strictEqual(valueOf(yield* (yield* host.call("tool")).result), "mine")
+        const refused = yield* Effect.promise(() => late().then(() => "ran", (error) => String(error.message)))
+        assert.include(refused, "after it had settled")
+        assert.strictEqual(bodies, 0)
+      }
+    }))
+
+  it.effect(
+    cites("derives as many signals as it likes, each live, and none outlives it", "CALL-12", "CALL-16"),
+    () =>
+      Effect.gen(function*() {
+        for (const face of Faces.allFaces) {
+          const gate = Gate.make<string>()
+          const others = [new AbortController(), new AbortController()]
+          let derived: ReadonlyArray<AbortSignal> = []
+          const host = yield* face.open({
+            tools: [promiseTool("tool", gate.promise)],
+            wrappers: [(next, _, { derive, signal }) => {
+              derived = others.map((other) => derive(other.signal))
+              return next(signal)
+            }]
+          })
+          const call = yield* host.call("tool")
+          yield* gate.reached
+          others[0]!.abort("one of them")
+          assert.deepStrictEqual(derived.map(({ aborted }) => aborted), [true, false])
+          yield* call.cancel
+          assert.deepStrictEqual(derived.map(({ aborted }) => aborted), [true, true])
+          yield* gate.open("late")
+          assertAborted(yield* call.result, "ABORTED", face.reason)
+          assert.deepStrictEqual(others.flatMap(({ signal }) => getEventListeners(signal, "abort")), [])
+        }
+      })
+  )
 })
 
 describe("compose", () => {
