@@ -1,3 +1,4 @@
+export * as Agent from "./Agent.ts"
 export * as LogError from "./LogError.ts"
 export * as LogEvent from "./LogEvent.ts"
 export * as Replay from "./Replay.ts"

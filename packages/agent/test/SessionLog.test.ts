@@ -433,6 +433,7 @@ describe("verifying", () => {
           report.violations.map(({ problem, seq }) => [seq, problem]),
           [[6, "Corrupt"], [7, "Unanswered"], [4, "Unanswered"]]
         )
+        assert.include(report.violations[0]?.detail, "missing")
       })
   )
 

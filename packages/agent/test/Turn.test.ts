@@ -226,7 +226,7 @@ describe("the order", () => {
         }
         const a = instant("a")
         const { log, turn } = yield* makeAgent([a.tool], [Policy.layer(policy)])
-        const { results } = yield* (yield* turn({ onFailure: "cancel" })).step(
+        const { results } = yield* (yield* turn({ maxParallel: 1, onFailure: "cancel" })).step(
           step(request("a", "1"), request("a", "2"))
         )
         assert.deepStrictEqual(codes(results), ["DENIED", "SUCCESS"])
@@ -320,10 +320,14 @@ describe("cancelling the turn", () => {
     () =>
       Effect.gen(function*() {
         const a = instant("a")
-        const { log, turn } = yield* makeAgent([a.tool])
+        const asked: Array<string> = []
+        const pre = (call: { readonly callId: string }) =>
+          Effect.as(Effect.sync(() => asked.push(call.callId)), Policy.allow)
+        const { log, turn } = yield* makeAgent([a.tool], [Policy.layer({ pre })])
         const current = yield* turn()
         yield* current.cancel("user")
         const { results } = yield* current.step(step("a", "a"))
+        assert.deepStrictEqual(asked, [])
         assert.deepStrictEqual(codes(results), ["ABORTED_BEFORE_DISPATCH", "ABORTED_BEFORE_DISPATCH"])
         assert.deepStrictEqual(a.runs, [])
         assert.deepInclude(yield* log.verify, { violations: [], open: [], calls: 2 })
