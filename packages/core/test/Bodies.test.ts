@@ -91,7 +91,7 @@ const matches = (result: ToolResult.ToolResult, outcome: Json) => {
 
 describe("a promise body", () => {
   it.effect.each(bodies)(
-    cites("%s is handled like any other, and nothing is left unhandled", "CALL-31"),
+    cites("a promise body %s is handled like any other, and nothing is left unhandled", "CALL-31"),
     ([, execute, outcome]) =>
       Effect.gen(function*() {
         const unhandled = yield* unhandledDuring(Effect.gen(function*() {
@@ -172,7 +172,7 @@ describe("an effect body", () => {
     ["that yields a promise", () => Effect.succeed(Promise.resolve(1) as never), { code: "INVALID_OUTPUT" }]
   ]
   it.effect.each(odd)(
-    cites("%s is handled like any other, and nothing is left unhandled", "CALL-31"),
+    cites("an effect body %s is handled like any other, and nothing is left unhandled", "CALL-31"),
     ([, execute, outcome]) =>
       Effect.gen(function*() {
         const unhandled = yield* unhandledDuring(Effect.gen(function*() {

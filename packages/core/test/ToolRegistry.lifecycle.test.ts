@@ -3,16 +3,16 @@ import { type Json, Policy, type ToolRegistry, type ToolResult, Wrapper } from "
 import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
-import { counted, effectTool, held, input, makeRegistry } from "./support/registry.ts"
+import { buildRegistry, counted, effectTool, held, input, makeRegistry } from "./support/registry.ts"
 
 const codeOf = (result: ToolResult.ToolResult) => result._tag === "Success" ? "SUCCESS" : result.error.code
 const detailOf = (result: ToolResult.ToolResult): Json | undefined =>
   result._tag === "Success" ? undefined : result.error.detail
 
 /** A registry in a scope of its own, with what ends it. */
-const closable = Effect.fnUntraced(function*(...[tools, ...layers]: Parameters<typeof makeRegistry>) {
+const closable = Effect.fnUntraced(function*(...[tools, ...layers]: Parameters<typeof buildRegistry>) {
   const scope = yield* Scope.make()
-  const registry = yield* Scope.provide(makeRegistry(tools, ...layers), scope)
+  const registry = yield* Scope.provide(buildRegistry(tools, ...layers), scope)
   return { registry, close: Scope.close(scope, Exit.void) }
 })
 
@@ -21,8 +21,8 @@ const fork = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkChild(effect, { s
 describe.each([
   ["shutdown", (registry: ToolRegistry.Shape, _: Effect.Effect<void>) => registry.shutdown],
   ["closing the registry's scope", (_: ToolRegistry.Shape, close: Effect.Effect<void>) => close]
-])("%s", (_, ending) => {
-  it.effect(cites("cancels every call and waits until all are quiet", "CALL-28"), () =>
+])("%s", (name, ending) => {
+  it.effect(cites(`${name} cancels every call and waits until all are quiet`, "CALL-28"), () =>
     Effect.gen(function*() {
       const [quick, slow] = [held("quick", "1 second"), held("slow", "1 minute")]
       const waiting = Policy.layer({
@@ -46,7 +46,7 @@ describe.each([
       assert.deepStrictEqual(results.map(detailOf), Array.from(results, () => ({ reason: "Shutdown" })))
     }))
 
-  it.effect(cites("refuses every call that comes then, for good", "CALL-28"), () =>
+  it.effect(cites(`${name} refuses every call that comes then, for good`, "CALL-28"), () =>
     Effect.gen(function*() {
       const [stubborn, other] = [held("stubborn", "1 minute"), counted("other")]
       const { close, registry } = yield* closable([stubborn.tool, other.tool])

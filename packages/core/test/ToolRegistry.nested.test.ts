@@ -75,7 +75,7 @@ const ways: ReadonlyArray<
     })]
 ]
 
-describe.each(ways)("a call made inside another, %s", (_, makeOuter) => {
+describe.each(ways)("a call made inside another, %s", (way, makeOuter) => {
   /** An outer call under way, whose body waits for a call of `tool`, in a registry of its own where `apart`. */
   const nest = Effect.fnUntraced(function*(
     tool: ReturnType<typeof effectTool>,
@@ -94,7 +94,7 @@ describe.each(ways)("a call made inside another, %s", (_, makeOuter) => {
     return { told, registry, inside, controller, run }
   })
 
-  it.effect(cites("knows its root, and its result goes to the body", "CALL-26"), () =>
+  it.effect(cites(`knows its root, and its result goes to the body, ${way}`, "CALL-26"), () =>
     Effect.gen(function*() {
       const leaf = held("leaf")
       const { run } = yield* nest(leaf.tool)
@@ -111,7 +111,7 @@ describe.each(ways)("a call made inside another, %s", (_, makeOuter) => {
   for (const apart of [false, true]) {
     it.effect(
       cites(
-        `is cancelled with it, for the root's own reason, and awaited${apart ? ", two registries deep" : ""}`,
+        `is cancelled with it, for the root's own reason, and awaited${apart ? ", two registries deep" : ""}, ${way}`,
         "CALL-26"
       ),
       () =>
@@ -143,7 +143,7 @@ describe.each(ways)("a call made inside another, %s", (_, makeOuter) => {
   }
 
   it.effect(
-    cites("settles before dispatch when the outer is cancelled while the inner waits", "CALL-26"),
+    cites(`settles before dispatch when the outer is cancelled while the inner waits, ${way}`, "CALL-26"),
     () =>
       Effect.gen(function*() {
         const leaf = counted("leaf")
@@ -344,29 +344,32 @@ describe("a call made by a stage around a body", () => {
   ]
 
   describe.each(stages)("%s", (stage, layers) => {
-    it.effect(cites("has that call as its root, and is cancelled with it", "CALL-26"), () =>
-      Effect.gen(function*() {
-        const leaf = held("leaf", "1 second")
-        let registry: ToolRegistry.Shape | undefined
-        const outer = effectTool("outer", () => Effect.succeed("done"))
-        registry = yield* makeRegistry(
-          [outer, leaf.tool],
-          ...layers(Effect.suspend(() => registry!.execute(input("leaf"))))
-        )
-        const call = yield* registry.start(input("outer"))
-        assert.strictEqual(leaf.runs[0]!.call.rootCallId, "outer")
-        const cause = { why: "enough" }
-        yield* call.cancel({ _tag: "Caller", cause })
-        assert.isTrue(leaf.runs[0]!.interrupted)
-        assert.strictEqual(leaf.runs[0]!.call.signal.reason, cause)
-        yield* TestClock.adjust("1 second")
-        const result = yield* call.result
-        assert.isTrue(leaf.runs[0]!.quiet)
-        assert.strictEqual(codeOf(result), stage === "a post-policy" ? "ABORTED" : "ABORTED_BEFORE_DISPATCH")
-      }))
+    it.effect(
+      cites(`by ${stage} has that call as its root, and is cancelled with it`, "CALL-26"),
+      () =>
+        Effect.gen(function*() {
+          const leaf = held("leaf", "1 second")
+          let registry: ToolRegistry.Shape | undefined
+          const outer = effectTool("outer", () => Effect.succeed("done"))
+          registry = yield* makeRegistry(
+            [outer, leaf.tool],
+            ...layers(Effect.suspend(() => registry!.execute(input("leaf"))))
+          )
+          const call = yield* registry.start(input("outer"))
+          assert.strictEqual(leaf.runs[0]!.call.rootCallId, "outer")
+          const cause = { why: "enough" }
+          yield* call.cancel({ _tag: "Caller", cause })
+          assert.isTrue(leaf.runs[0]!.interrupted)
+          assert.strictEqual(leaf.runs[0]!.call.signal.reason, cause)
+          yield* TestClock.adjust("1 second")
+          const result = yield* call.result
+          assert.isTrue(leaf.runs[0]!.quiet)
+          assert.strictEqual(codeOf(result), stage === "a post-policy" ? "ABORTED" : "ABORTED_BEFORE_DISPATCH")
+        })
+    )
 
     it.effect(
-      cites("left running, it is cancelled before that call settles, and awaited", "CALL-26"),
+      cites(`by ${stage} left running, it is cancelled before that call settles, and awaited`, "CALL-26"),
       () =>
         Effect.gen(function*() {
           const leaf = held("leaf", "1 second")
@@ -387,29 +390,32 @@ describe("a call made by a stage around a body", () => {
         })
     )
 
-    it.effect(cites("never starts once that call is being cancelled", "CALL-26"), () =>
-      Effect.gen(function*() {
-        const leaf = counted("leaf")
-        let registry: ToolRegistry.Shape | undefined
-        const reached = yield* Deferred.make<void>()
-        const goOn = yield* Deferred.make<void>()
-        const inner: Array<ToolResult.ToolResult> = []
-        const outer = effectTool("outer", () => Effect.succeed("done"))
-        const stubborn = Effect.gen(function*() {
-          yield* Deferred.succeed(reached, undefined)
-          yield* Deferred.await(goOn)
-          inner.push(yield* registry!.execute(input("leaf")))
-        }).pipe(Effect.uninterruptible)
-        registry = yield* makeRegistry([outer, leaf.tool], ...layers(stubborn))
-        const call = yield* registry.start(input("outer"))
-        yield* Deferred.await(reached)
-        yield* call.cancel()
-        yield* Deferred.succeed(goOn, undefined)
-        yield* call.result
-        assert.deepStrictEqual(inner.map(codeOf), ["ABORTED_BEFORE_DISPATCH"])
-        assert.deepStrictEqual(inner.map(reasonOf), ["Parent"])
-        assert.deepStrictEqual(leaf.runs, [])
-      }))
+    it.effect(
+      cites(`by ${stage} never starts once that call is being cancelled`, "CALL-26"),
+      () =>
+        Effect.gen(function*() {
+          const leaf = counted("leaf")
+          let registry: ToolRegistry.Shape | undefined
+          const reached = yield* Deferred.make<void>()
+          const goOn = yield* Deferred.make<void>()
+          const inner: Array<ToolResult.ToolResult> = []
+          const outer = effectTool("outer", () => Effect.succeed("done"))
+          const stubborn = Effect.gen(function*() {
+            yield* Deferred.succeed(reached, undefined)
+            yield* Deferred.await(goOn)
+            inner.push(yield* registry!.execute(input("leaf")))
+          }).pipe(Effect.uninterruptible)
+          registry = yield* makeRegistry([outer, leaf.tool], ...layers(stubborn))
+          const call = yield* registry.start(input("outer"))
+          yield* Deferred.await(reached)
+          yield* call.cancel()
+          yield* Deferred.succeed(goOn, undefined)
+          yield* call.result
+          assert.deepStrictEqual(inner.map(codeOf), ["ABORTED_BEFORE_DISPATCH"])
+          assert.deepStrictEqual(inner.map(reasonOf), ["Parent"])
+          assert.deepStrictEqual(leaf.runs, [])
+        })
+    )
   })
 
   it.effect(

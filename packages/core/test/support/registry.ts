@@ -4,7 +4,7 @@
  * A call is launched at once: after `start` its body is running, unless a stage before it waits.
  */
 import { type Json, Tool, type ToolCall, ToolRegistry } from "@quiesce/core"
-import { Context, type Duration, Effect, Exit, Layer, Schema, type Scope } from "effect"
+import { Context, type Duration, Effect, Exit, Fiber, Layer, Schema, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 
 /**
@@ -13,7 +13,7 @@ import { TestClock } from "effect/testing"
  * The first sleep on a TestClock starts the clock's warning in an interruptible region, where the finalizer of an
  * interrupted fiber ends at once. Adjusting the clock turns the warning off, so that finalizers can sleep.
  */
-export const makeRegistry = (
+export const buildRegistry = (
   tools: ReadonlyArray<Tool.AnyNoServices>,
   ...layers: ReadonlyArray<Layer.Layer<never>>
 ): Effect.Effect<ToolRegistry.Shape, ToolRegistry.DuplicateTool, Scope.Scope> =>
@@ -24,6 +24,17 @@ export const makeRegistry = (
       (context) => Context.get(context, ToolRegistry.ToolRegistry)
     )
   )
+
+/** The same in the scope of a test: one that fails ends, whatever its calls still wait for on the clock. */
+export const makeRegistry: typeof buildRegistry = (...parts) =>
+  Effect.tap(buildRegistry(...parts), ({ shutdown }) =>
+    Effect.addFinalizer(() =>
+      Effect.gen(function*() {
+        const ending = yield* Effect.forkChild(shutdown, { startImmediately: true })
+        yield* TestClock.adjust("1 day")
+        yield* Fiber.join(ending)
+      })
+    ))
 
 export const input = (name: string, callId: string = name, args: unknown = {}): ToolCall.Input => ({
   callId,
