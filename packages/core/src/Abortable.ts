@@ -80,7 +80,11 @@ export const signal: Effect.Effect<AbortSignal, never, Scope.Scope> = Effect.wit
   const ward = Ward.of(fiber.context)
   return Effect.map(
     Effect.acquireRelease(
-      Effect.sync(() => new AbortController()),
+      Effect.sync(() => {
+        const controller = new AbortController()
+        if (ward?.owner !== undefined) Ward.sign(controller.signal, ward.owner)
+        return controller
+      }),
       (controller) =>
         Effect.sync(() => {
           const cancellation = ward?.cancellation

@@ -2,8 +2,9 @@
  * Why a call was cancelled, and how that is said in each world.
  *
  * A reason is a tagged value. It travels through Effect as an annotation of the interruption (`fromCause` reads it
- * back), and reaches promise code as `signal.reason`: a caller's own reason unchanged, otherwise an `AbortError` that
- * names the origin. The first reason given for a call is the one that counts.
+ * back), and reaches promise code as `signal.reason`: a caller's own reason unchanged, also inside nested calls; the
+ * `DeadlineExceeded` of a deadline; otherwise an `AbortError` that names the origin. The first reason given for a call is
+ * the one that counts.
  */
 import type * as Cause from "effect/Cause"
 import * as Cancellation from "./internal/cancellation.ts"
@@ -33,9 +34,6 @@ export const wrapper = (cause: unknown): CancelReason => ({ _tag: "Wrapper", cau
 export const parent = (callId: string): CancelReason => ({ _tag: "Parent", callId })
 
 export const shutdown: CancelReason = { _tag: "Shutdown" }
-
-/** What `signal.reason` says of `reason`: the caller's or the wrapper's own value, else an `AbortError`. */
-export const toAbortReason = (reason: CancelReason): unknown => Cancellation.make(reason).abortReason
 
 /** Reads the reason that an interruption carries, `undefined` for an interruption that has none. */
 export const fromCause = (cause: Cause.Cause<unknown>): CancelReason | undefined =>

@@ -25,11 +25,15 @@ export type Observer =
     readonly progress?: (call: ToolCall.Pending, progress: ToolCall.Progress) => Effect.Effect<void>
   }
 
-/** An observer that is a promise function. */
+/** An observer that is a promise function. Its signal aborts when the registry shuts down. */
 export const fromPromise = (
-  settled: (call: ToolCall.Pending, result: ToolResult.ToolResult) => PromiseLike<void> | void
+  settled: (
+    call: ToolCall.Pending,
+    result: ToolResult.ToolResult,
+    signal: AbortSignal
+  ) => PromiseLike<void> | void
 ): Observer =>
-(call, result) => Effect.orDie(Abortable.promise(() => settled(call, result)))
+(call, result) => Effect.orDie(Abortable.promise((signal) => settled(call, result, signal)))
 
 /**
  * Counts the calls that settle in the metric `quiesce_calls`, and measures in `quiesce_call_duration` how long they took

@@ -44,7 +44,8 @@ export interface Policy {
   /** Runs for every call, unknown tools included. **Interruption**: cancelling the call interrupts it. */
   readonly pre?: ((call: ToolCall.Pending) => Effect.Effect<Decision, Denied>) | undefined
   /**
-   * Runs when the outcome is known and the body is quiet. **Interruption**: none, since it may be redacting; it reads
+   * Runs when the outcome is known and the body is quiet; not for what a policy or a wrapper threw, nor for a call that
+   * was cancelled on entry or whose arguments are not JSON. **Interruption**: none, since it may be redacting; it reads
    * `ToolCall.cancelReason(call)`, and makes a wait of its own interruptible with `Effect.interruptible`.
    */
   readonly post?: Post | undefined

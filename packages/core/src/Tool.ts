@@ -16,7 +16,10 @@ import type { Json } from "./Json.ts"
 import type * as ToolCall from "./ToolCall.ts"
 import type * as ToolResult from "./ToolResult.ts"
 
-/** An Effect Schema, or a Standard Schema that can also say its JSON Schema (zod >= 4.2, valibot, arktype). */
+/**
+ * An Effect Schema, or a Standard Schema that can also say its JSON Schema (zod >= 4.2, valibot, arktype). A Standard Schema
+ * that is used for `success` or `failure` must accept its own output: it has no way back.
+ */
 export type Shape = Schema.Constraint | Shape_.Standard
 export type Type<S> = S extends Schema.Constraint ? S["Type"]
   : S extends { readonly "~standard": { readonly types?: { readonly output: infer O } | undefined } } ? O

@@ -63,7 +63,10 @@ export interface Shape {
   readonly execute: (input: ToolCall.Input) => Effect.Effect<ToolResult.ToolResult>
   /** Starts a call that the fiber does not wait for. Inside a call it ends with that; elsewhere with the registry. */
   readonly start: (input: ToolCall.Input) => Effect.Effect<Call>
-  /** The same for promise code. It does not reject: outcomes are data. Aborting `signal` cancels the call. */
+  /**
+   * The same for promise code. It does not reject: outcomes are data. Aborting `signal` cancels the call. Promise code has
+   * no context, so a policy that was provided beside the registry is not noticed here.
+   */
   readonly executePromise: (
     input: ToolCall.Input & { readonly signal: AbortSignal }
   ) => Promise<ToolResult.ToolResult>

@@ -2,7 +2,8 @@
  * The one outcome of a call, as data that crosses a log or a wire and comes back.
  *
  * A result says two things that a message cannot: by its code what decided the call, and by `dispatched` whether the
- * body was invoked. What was not dispatched has not touched the world.
+ * body was invoked. What was not dispatched has not reached the
+ * tool; what a wrapper did in its place is the wrapper's.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -121,7 +122,7 @@ export type ToolResult<A = Json> = Success<A> | Failure
 
 /**
  * A call that did not succeed, as an error. `failure` is what the body failed with, typed, where the tool declared a
- * failure schema. `dispatched: false` says that a retry repeats nothing.
+ * failure schema. `dispatched: false` says that a retry does not run the tool twice.
  */
 export class ToolCallFailed<F = never> extends Data.TaggedError("ToolCallFailed")<{
   readonly code: Code

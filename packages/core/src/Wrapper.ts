@@ -122,6 +122,7 @@ const promiseWrapper = (wrap: Parameters<typeof fromPromise>[0]): Wrapper => (ne
       const signal = work.signal as LiveSignal
       const derive = (other: AbortSignal): LiveSignal => {
         const derived = SignalHub.fuse([signal, other])
+        if (work.owner !== undefined) Ward.sign(derived.signal, work.owner)
         fused.push(derived)
         return derived.signal as LiveSignal
       }

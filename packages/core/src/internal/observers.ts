@@ -3,7 +3,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
+import type * as Fiber from "effect/Fiber"
 import type { Observer } from "../Observer.ts"
 import type * as ToolCall from "../ToolCall.ts"
 import type * as ToolResult from "../ToolResult.ts"
@@ -52,9 +52,11 @@ export class Observers {
     }
   }
 
-  /** Ends what observers still do. */
+  /** Asks what observers still do to stop. One that does not holds up nobody. */
   get interrupt(): Effect.Effect<void> {
-    return Effect.suspend(() => Fiber.interruptAll(this.#running))
+    return Effect.sync(() => {
+      for (const fiber of this.#running) fiber.interruptUnsafe()
+    })
   }
 
   #start(call: Call, tell: () => Effect.Effect<void>): void {

@@ -205,7 +205,7 @@ export class Registry {
     })
   }
 
-  /** Refuses new calls, cancels all there are and waits for them; then ends what observers still do. */
+  /** Refuses new calls, cancels all there are and waits for them; then asks what observers still do to stop. */
   shutdown(except: ReadonlySet<Call>): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.closed = true

@@ -9,6 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { Call } from "./call.ts"
+import { now } from "./deadline.ts"
 
 /** After the grace, twice it, four times it, and so on: few reports, and never none. */
 const backOff = 2
@@ -45,7 +46,7 @@ export class Watch {
   }
 
   #now(): number {
-    return Context.get(this.#context, Clock.Clock).currentTimeMillisUnsafe()
+    return now(Context.get(this.#context, Clock.Clock))
   }
 
   #arm(atMillis: number): void {
