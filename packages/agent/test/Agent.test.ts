@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, Replay, Turn } from "@quiesce/agent"
+import { Agent, Replay, type Turn } from "@quiesce/agent"
 import { Approval, Policy, Tool } from "@quiesce/core"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
