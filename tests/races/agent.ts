@@ -1,5 +1,5 @@
 /** Turns and their log, at every order of starts, settlements, cancellations and commits: one result per call, always. */
-import { SessionLog, Turn } from "@quiesce/agent"
+import { Session, SessionLog, Turn } from "@quiesce/agent"
 import { Tool, ToolRegistry } from "@quiesce/core"
 import { Edge } from "@quiesce/testing"
 import { Context, Effect, Fiber, Layer, Schema } from "effect"
@@ -106,6 +106,30 @@ const interrupted = Effect.gen(function*() {
   return `${report.calls} calls`
 })
 
+/** A session of two turns that is cancelled or disposed at any moment: each input hears how it ended. */
+const session = (how: "cancel" | "dispose") =>
+  Effect.gen(function*() {
+    const context = yield* agentOf([waiting("a")])
+    const log = Context.get(context, SessionLog.SessionLog)
+    const told: Array<string> = []
+    yield* Effect.scoped(Effect.gen(function*() {
+      const session = yield* Effect.provide(Session.make((turn) => Effect.asVoid(turn.step(calls("a")))), context)
+      const tickets = [yield* session.send("one"), yield* session.send("two")]
+      const act = how === "cancel" ? session.cancel() : session.dispose
+      const acting = yield* Effect.forkChild(Effect.andThen(Edge.wait(how.toUpperCase()), act))
+      for (const { ended } of tickets) {
+        const end = yield* Effect.result(ended)
+        told.push(end._tag === "Failure" ? "refused" : end.success.cancelled ?? end.success.exit._tag)
+      }
+      yield* Fiber.join(acting)
+      const registry = Context.get(context, ToolRegistry.ToolRegistry)
+      if ((yield* registry.inFlight).length > 0) throw new Error("every turn is over, and a call is in flight")
+    }))
+    const report = yield* log.verify
+    if (!SessionLog.isBalanced(report)) throw new Error(JSON.stringify(report))
+    return told.join()
+  })
+
 /** Two writers of one line, and one that waits no longer: numbers without a gap, and each knows its own. */
 const commits = Effect.gen(function*() {
   const log = yield* Edge.setup(Effect.orDie(SessionLog.make(memory())))
@@ -137,6 +161,8 @@ export const agent: Subject = {
     race("a call that fails and takes the others with it", failFast, "TURN-04"),
     race("an exclusive call, and a turn that is cancelled", exclusive, "TURN-01", "TURN-03"),
     race("a turn whose fiber is interrupted", interrupted, "TURN-03", "TURN-06"),
+    race("a session that is cancelled", session("cancel"), "TURN-06"),
+    race("a session that is disposed", session("dispose"), "TURN-06"),
     {
       name: "two writers of one log, and one that is interrupted",
       clauses: ["TURN-07"],

@@ -563,6 +563,25 @@ describe("a log that fails", () => {
   )
 
   it.effect(
+    cites("is not the only fault: a registry that dies at a start surfaces too, and nothing is invented", "TURN-05"),
+    () =>
+      Effect.gen(function*() {
+        const a = instant("a")
+        const { log, turn } = yield* makeAgent([a.tool])
+        const current = yield* turn()
+        // A policy beside the registry, and not in it: the registry refuses to be used so.
+        const miswired = Effect.provideService(current.step(step("a", "a")), Policy.Current, {
+          pre: () => Effect.die("")
+        })
+        const exit = yield* Effect.exit(miswired)
+        assert(Exit.isFailure(exit))
+        assert.strictEqual(exit.cause.reasons[0]?._tag, "Die")
+        assert.deepStrictEqual(a.runs, [])
+        assert.deepInclude(yield* log.verify, { violations: [], open: [3, 4] })
+      }).pipe(Effect.scoped)
+  )
+
+  it.effect(
     cites("while a step is written starts nothing", "TURN-05"),
     () =>
       Effect.gen(function*() {

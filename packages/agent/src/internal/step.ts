@@ -155,7 +155,7 @@ export class Step {
     const { arguments: args, request: { callId, metadata, name }, seq } = slot
     slot.state = "running"
     publish({ _tag: "Started", call: seq, callId, name })
-    const call = yield* Effect.provideService(
+    const started = yield* Effect.exit(Effect.provideService(
       registry.start({
         callId,
         name,
@@ -164,8 +164,10 @@ export class Step {
       }),
       Journal.Current,
       log.journal
-    )
-    slot.call = call
+    ))
+    // A registry that is wired wrongly says so by dying.
+    if (started._tag === "Failure") return this.#break(slot, started.cause)
+    const call = slot.call = started.value
     yield* Effect.forkDetach(this.#await(slot, call))
     // A policy or a body may have cancelled it, or the turn, before we could name it.
     const cancelled = slot.cancelled ?? reason()
@@ -174,7 +176,18 @@ export class Step {
   })
 
   #await(slot: Slot, call: ToolRegistry.Call): Effect.Effect<void> {
-    return Effect.flatMap(call.result, (result) => this.#record(slot, result))
+    return Effect.matchCauseEffect(call.result, {
+      onFailure: (cause) => Effect.sync(() => this.#break(slot, cause)),
+      onSuccess: (result) => this.#record(slot, result)
+    })
+  }
+
+  /** `slot` will have no result. */
+  #break(slot: Slot, cause: Cause.Cause<AppendError>): void {
+    slot.state = "settled"
+    slot.call = undefined
+    this.#fault ??= cause
+    this.#changed()
   }
 
   /** Settles a call that does not run. */
@@ -188,10 +201,10 @@ export class Step {
     return Effect.flatMap(
       Effect.exit(this.#host.log.append({ _tag: "tool/result", call: slot.seq, result })),
       (written) => {
+        if (written._tag === "Failure") return Effect.sync(() => this.#break(slot, written.cause))
         slot.state = "settled"
         slot.call = undefined
-        if (written._tag === "Failure") this.#fault ??= written.cause
-        else this.#show(slot, result)
+        this.#show(slot, result)
         const failing = this.#hasFailed(result) && this.#failed === undefined
         if (failing) this.#failed = slot
         const cancelling = failing && this.#host.onFailure === "cancel" ? this.cancel(siblingFailed(slot)) : Effect.void
