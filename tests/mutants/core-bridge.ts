@@ -312,6 +312,17 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
     test: by("Deadline", "Deadline.within > bounds the clean-up of work that was cancelled: there it fires first")
   },
   {
+    name: "work that is over still says why what outlives it is stopped",
+    clause: "TIME-02",
+    file: `${src}/internal/ward.ts`,
+    find: "if (at.cancellation !== undefined && !at.over) return at.cancellation",
+    replace: "if (at.cancellation !== undefined) return at.cancellation",
+    test: by(
+      "Deadline",
+      "Deadline.within > counts in what outlives the work that started it, though that was cancelled"
+    )
+  },
+  {
     name: "whatever stops the work, its deadline gets the blame",
     clause: "TIME-02",
     file: work,

@@ -158,7 +158,7 @@ const asPromise = <A, E>(effect: Effect.Effect<A, E>, context: Context.Context<n
     work.observe((exit) => {
       if (exit._tag === "Success") return resolve(exit.value)
       const failed = failures(exit.cause)
-      reject(failed.length > 0 ? failed[0] : (work.cancellation ?? Cancellation.interrupted).abortReason)
+      reject(failed.length > 0 ? failed[0] : (work.cancellation ?? Cancellation.interrupted()).abortReason)
     })
   })
   // A wrapper may leave it unawaited: it is then interrupted when the wrapper settles, and rejects to nobody.

@@ -156,7 +156,7 @@ describe("Abortable.promise", () => {
   )
 
   it.effect(
-    cites("tells the promise that a fiber was interrupted by an AbortError", "CALL-17", "BRIDGE-01"),
+    cites("tells each promise that a fiber was interrupted by an AbortError of its own", "CALL-17", "BRIDGE-01"),
     () =>
       Effect.gen(function*() {
         const promise = body()
@@ -166,6 +166,12 @@ describe("Abortable.promise", () => {
         assert.match(promise.signal.reason.message, /interrupted/)
         promise.reject(promise.signal.reason)
         yield* Fiber.await(fiber)
+        const other = body()
+        const second = yield* Effect.forkDetach(Abortable.promise(other.run), now)
+        second.interruptUnsafe()
+        other.resolve("dropped")
+        yield* Fiber.await(second)
+        assert.notStrictEqual(other.signal.reason, promise.signal.reason)
       })
   )
 

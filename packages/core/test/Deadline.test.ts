@@ -269,6 +269,24 @@ describe("Deadline.within", () => {
       })
   )
 
+  it.effect(
+    cites("counts in what outlives the work that started it, though that was cancelled", "TIME-01", "TIME-02"),
+    () =>
+      Effect.gen(function*() {
+        const controller = new AbortController()
+        let outlives: Fiber.Fiber<unknown, unknown> | undefined
+        const work = Effect.andThen(
+          Effect.map(Effect.forkDetach(within100(Effect.never), now), (fiber) => outlives = fiber),
+          Effect.never
+        )
+        const fiber = yield* Effect.forkDetach(Abortable.interruptOn(work, controller.signal), now)
+        controller.abort("why")
+        yield* Fiber.await(fiber)
+        yield* TestClock.adjust(100)
+        exceeded(yield* Fiber.await(outlives!))
+      })
+  )
+
   it.effect(cites("an endless one never fires", "TIME-01"), () =>
     Effect.gen(function*() {
       const fiber = yield* Effect.forkDetach(Deadline.within(Effect.never, { timeout: "Infinity", code: "NO" }), now)

@@ -160,6 +160,20 @@ describe("the signal hub", () => {
       })
   )
 
+  it(cites("remembers nothing of a signal that cannot be listened to", "CALL-16"), () => {
+    const controller = new AbortController()
+    const { addEventListener } = controller.signal
+    controller.signal.addEventListener = () => {
+      throw new Error("not now")
+    }
+    const hub = subscribers(controller.signal)
+    assert.throws(() => hub.add("refused"), "not now")
+    controller.signal.addEventListener = addEventListener
+    hub.add("later")
+    controller.abort()
+    assert.deepStrictEqual(hub.names(), ["later"])
+  })
+
   /** `n` adds a subscriber where it is even, and removes the `n`th one otherwise. */
   it.effect.prop(
     cites("law: whoever came and did not go is notified, in order, and there is one listener or none", "CALL-16"),

@@ -123,6 +123,10 @@ export class Call implements Ward.Ward, Ward.Owned {
     })
   }
 
+  get over(): boolean {
+    return this.#exit !== undefined
+  }
+
   /** Owns the calls that policies, wrappers and approval channels make; a run of the body has an owner of its own. */
   get owner(): Ward.Owner {
     if (this.#owner === undefined) {
@@ -198,7 +202,7 @@ export class Call implements Ward.Ward, Ward.Owned {
     const signal = this.#signal
     if (signal?.aborted === true) this.cancel(Cancellation.byCaller(signal.reason))
     else if (this.#launcher !== undefined && isInterruptionPending(this.#launcher)) {
-      this.cancel(Cancellation.interrupted)
+      this.cancel(Cancellation.interrupted())
     }
   }
 

@@ -41,7 +41,8 @@ export const inherit = (reason: CancelReason, from: Cancellation): Cancellation 
 /** By whoever owns the signal that aborted. */
 export const byCaller = (cause: unknown): Cancellation => make({ _tag: "Caller", cause })
 
-export const interrupted: Cancellation = make({ _tag: "Interrupt" })
+/** New each time: the error that a signal shows of it has the stack of that time. */
+export const interrupted = (): Cancellation => make({ _tag: "Interrupt" })
 
 export const fromCause = (cause: Cause.Cause<unknown>): Cancellation | undefined => {
   for (const reason of cause.reasons) {

@@ -25,7 +25,7 @@ export const make = (registry: Registry): ToolRegistry.Shape => {
         const call = registry.launch(input, { ...origin(input, fiber.context), fiber })
         call.observe(resume)
         return Effect.suspend(() => {
-          call.cancel(Ward.of(fiber.context)?.cancellation ?? Cancellation.interrupted)
+          call.cancel(Ward.of(fiber.context)?.cancellation ?? Cancellation.interrupted())
           return Effect.callback((resume) => call.observe(() => resume(Effect.void)))
         })
       })

@@ -50,7 +50,7 @@ const threw = (code: ToolResult.Code, thrown: unknown): Failed => {
 }
 
 export const aborted = (call: Call, cause?: Cause.Cause<unknown>): Failed => {
-  const cancellation = call.cancellation ?? (cause && Cancellation.fromCause(cause)) ?? Cancellation.interrupted
+  const cancellation = call.cancellation ?? (cause && Cancellation.fromCause(cause)) ?? Cancellation.interrupted()
   return abortedBy(call, cancellation.reason._tag)
 }
 

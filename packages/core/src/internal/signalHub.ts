@@ -79,8 +79,8 @@ export const release = ({ subscriptions }: Fused): void => subscriptions.forEach
 
 const open = (signal: AbortSignal): Hub => {
   const hub: Hub = { signal, handleEvent: () => notify(hub), first: undefined, last: undefined }
-  hubs.set(signal, hub)
   signal.addEventListener("abort", hub)
+  hubs.set(signal, hub)
   return hub
 }
 

@@ -13,6 +13,8 @@ import * as Cancellation from "./cancellation.ts"
 export interface Ward {
   readonly cancellation: Cancellation.Cancellation | undefined
   readonly owner: Owner | undefined
+  /** It has ended, and stops nothing any more. */
+  readonly over: boolean
   /** The work around this one; none around a call, whose parent reaches it through its owner. */
   readonly outer: Ward | undefined
 }
@@ -86,10 +88,10 @@ export const enter = <R>(context: Context.Context<R>, ward: Ward): Context.Conte
 
 export const of = (context: Context.Context<never>): Ward | undefined => Context.getOrUndefined(context, Current)
 
-/** Why `ward` or something around it is being stopped: the news may still be on its way inwards. */
+/** Why `ward` or something around it is being stopped: the news may still be on its way inwards. What is over is not. */
 export const cancellationOf = (ward: Ward | undefined): Cancellation.Cancellation | undefined => {
   for (let at = ward; at !== undefined; at = at.outer) {
-    if (at.cancellation !== undefined) return at.cancellation
+    if (at.cancellation !== undefined && !at.over) return at.cancellation
   }
   return undefined
 }

@@ -68,6 +68,10 @@ export abstract class Work<A, E> implements Ward.Ward {
   /** Delivers the request to stop, after the signal has aborted. */
   protected abstract abort(cancellation: Cancellation.Cancellation): void
 
+  get over(): boolean {
+    return this.exit !== undefined
+  }
+
   /** Made when first asked for: work that never looks costs no controller. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -83,7 +87,7 @@ export abstract class Work<A, E> implements Ward.Ward {
     if (this.cancellation !== undefined) return this.settle(Exit.interrupt())
     const outer = Ward.of(context)
     this.owner ??= outer?.owner
-    // Begun in what is cancelled already, it is the clean-up: that stops it no more, and comes before nothing.
+    // Begun in what is cancelled already, it is clean-up: that cancellation neither stops it nor came first.
     this.outer = Ward.cancellationOf(outer) === undefined ? outer : undefined
     const { expiry, source } = this.#options
     if (source !== undefined) {
@@ -258,7 +262,7 @@ export const tie = <A, E>(make: (context: Context.Context<never>) => Work<A, E>)
 
 const finish = <A, E>(work: Work<A, E>): Effect.Effect<void, E> =>
   Effect.withFiber((fiber) => {
-    work.interrupt(Ward.cancellationOf(Ward.of(fiber.context)) ?? Cancellation.interrupted)
+    work.interrupt(Ward.cancellationOf(Ward.of(fiber.context)) ?? Cancellation.interrupted())
     return Effect.flatMap(quiescence(work), (exit) =>
       exit._tag === "Failure" && !Cause.hasInterruptsOnly(exit.cause) ? Effect.failCause(exit.cause) : Effect.void)
   })
