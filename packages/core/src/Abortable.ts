@@ -26,9 +26,7 @@ import { FiberWork, PromiseWork, type Source, tie } from "./internal/work.ts"
  * `signal.reason`, is named `AbortError` or coded `ABORT_ERR`, or has such a value in its `cause` chain.
  */
 export const promise = <A>(f: (signal: AbortSignal) => PromiseLike<A> | A): Effect.Effect<A, Cause.UnknownError> =>
-  Effect.suspend(() =>
-    tie(() => new PromiseWork<A, Cause.UnknownError>((work) => f(work.signal), { failure: rejected }))
-  )
+  tie(() => new PromiseWork<A, Cause.UnknownError>((work) => f(work.signal), { failure: rejected }))
 
 // By reference: effect compares the failures of a cause by their fields, and a rejection can be anything.
 const rejected = (cause: unknown): Cause.UnknownError =>
@@ -42,7 +40,7 @@ const rejected = (cause: unknown): Cause.UnknownError =>
  */
 export const interruptOn = <A, E, R>(effect: Effect.Effect<A, E, R>, signal: AbortSignal): Effect.Effect<A, E, R> =>
   // `tie` starts the work with this fiber's context, which holds R.
-  Effect.suspend(() => tie(() => new FiberWork<A, E>(effect as Effect.Effect<A, E>, { source: callerOf(signal) })))
+  tie(() => new FiberWork<A, E>(effect as Effect.Effect<A, E>, { source: callerOf(signal) }))
 
 const callerOf = (signal: AbortSignal): Source => ({ signal, cancellation: Cancellation.byCaller })
 

@@ -52,15 +52,12 @@ export const within: {
 } = dual(
   2,
   <A, E, R>(self: Effect.Effect<A, E, R>, options: Options): Effect.Effect<A, E | DeadlineExceeded, R> =>
-    Effect.suspend(() => {
+    // `tie` starts the work with this fiber's context, which holds R.
+    tie(() => {
       const timeout = Duration.fromInputUnsafe(options.timeout)
-      return tie(
-        // `tie` starts the work with this fiber's context, which holds R.
-        () =>
-          new FiberWork<A, E | DeadlineExceeded>(self as Effect.Effect<A, E>, {
-            expiry: expiry<E | DeadlineExceeded>(timeout, options.code, (exceeded) => exceeded)
-          })
-      )
+      return new FiberWork<A, E | DeadlineExceeded>(self as Effect.Effect<A, E>, {
+        expiry: expiry<E | DeadlineExceeded>(timeout, options.code, (exceeded) => exceeded)
+      })
     })
 )
 
