@@ -1,5 +1,6 @@
 /** Tortures what `@quiesce/node` can end (`npm run torture`, or `npm run torture -- <cancels> <seed>`). */
-import { Effect } from "effect"
+import { Guardian } from "@quiesce/node"
+import { Effect, Exit } from "effect"
 import * as Isolates from "./isolates.ts"
 import * as Latency from "./latency.ts"
 import * as Torture from "./torture.ts"
@@ -15,7 +16,7 @@ const main = Effect.gen(function*() {
     cancels,
     seed,
     // Enough for the commands to meet each other's processes; more only makes a small machine slow.
-    concurrency: 8,
+    concurrency: 4,
     onProgress: (done) => {
       if (done % 200 === 0) console.log(`${done} done`)
     }
@@ -42,4 +43,9 @@ const main = Effect.gen(function*() {
   return report.left.length === 0 && late === 0
 })
 
-process.exitCode = await Effect.runPromise(main) ? 0 : 1
+// Whoever has seen enough interrupts it, and it leaves nobody behind either; the guardian is for who kills it.
+const fiber = Effect.runFork(Effect.provide(main, Guardian.layer))
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => fiber.interruptUnsafe())
+fiber.addObserver((exit) => {
+  process.exitCode = Exit.isSuccess(exit) && exit.value ? 0 : 1
+})

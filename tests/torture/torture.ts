@@ -101,18 +101,26 @@ const cancelled = Effect.fnUntraced(function*(
     onOutcome: (settled) => Effect.sync(() => void (outcome = settled))
   })
   const controller = new AbortController()
-  const settled = Abortable.runPromise(Abortable.interruptOn(run, shared), { signal: controller.signal }).then(
+  // With the context of here, in which the guardian is.
+  const runPromise = Abortable.runPromiseWith(yield* Effect.context<never>())
+  const settled = runPromise(Abortable.interruptOn(run, shared), { signal: controller.signal }).then(
     () => Deferred.doneUnsafe(ready, Effect.void),
     () => Deferred.doneUnsafe(ready, Effect.void)
   )
-  if (instant === "once it is ready" || instant === "some time after it is ready") yield* Deferred.await(ready)
-  if (instant === "some time after its start" || instant === "some time after it is ready") yield* Effect.sleep(wait)
-  controller.abort("torture")
-  if (isTwice) {
-    yield* Effect.sleep(wait)
-    controller.abort("again")
-  }
-  yield* Effect.exit(Abortable.promise(() => settled))
+  // Whoever interrupts the torture itself has cancelled this command too.
+  const end = Effect.suspend(() => {
+    controller.abort("torture")
+    return Effect.exit(Abortable.promise(() => settled))
+  })
+  yield* Effect.gen(function*() {
+    if (instant === "once it is ready" || instant === "some time after it is ready") yield* Deferred.await(ready)
+    if (instant === "some time after its start" || instant === "some time after it is ready") yield* Effect.sleep(wait)
+    controller.abort("torture")
+    if (isTwice) {
+      yield* Effect.sleep(wait)
+      controller.abort("again")
+    }
+  }).pipe(Effect.ensuring(end))
   return outcome
 })
 
