@@ -138,7 +138,7 @@ const partOfABody = Effect.gen(function*() {
   const call = yield* registry.start(input("outer"))
   yield* Edge.action("CANCEL", () => void Effect.runFork(call.cancel()))
   const result = yield* call.result
-  return result._tag === "Success" ? String(result.value) : result.error.code
+  return result._tag === "Success" ? JSON.stringify(result.value) : result.error.code
 })
 
 /** A tool goes while a call of it is made: it is unknown, or cancelled and awaited. */

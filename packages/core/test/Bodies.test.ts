@@ -245,3 +245,52 @@ describe("a stage that returns no effect", () => {
       })
   )
 })
+
+describe("promise functions around a body", () => {
+  const refuse = () => Promise.reject(new Odd("no"))
+  const around: ReadonlyArray<readonly [what: string, options: Omit<Toolbox.Options, "tools">]> = [
+    ["a wrapper that does not await `next`, which fails", {
+      wrappers: [(next, _, { signal }) => {
+        void next(signal)
+        return "answered"
+      }]
+    }],
+    ["a wrapper that awaits `next` twice, and once too late", {
+      wrappers: [async (next, _, { signal }) => {
+        const first = next(signal)
+        void next(signal)
+        return first
+      }]
+    }],
+    ["a wrapper that rejects", { wrappers: [refuse] }],
+    ["a policy that rejects before", { policy: { pre: refuse } }],
+    ["a policy that rejects after", { policy: { post: refuse } }],
+    ["a channel that rejects", { policy: { pre: () => ({ ask: "?" }) }, approval: refuse }],
+    ["an observer that rejects", { observers: [refuse] }]
+  ]
+  it.effect.each(around)(
+    cites("leave nothing unhandled, whether the call is cancelled or not: %s", "CALL-31"),
+    ([, options]) =>
+      Effect.gen(function*() {
+        const unhandled = yield* unhandledDuring(Effect.promise(async () => {
+          const toolbox = Toolbox.make({
+            tools: [
+              promiseTool("fails", refuse),
+              promiseTool("waits", (_, { signal }) =>
+                new Promise((_, reject) =>
+                  signal.addEventListener("abort", () => reject(signal.reason))
+                ))
+            ],
+            ...options
+          })
+          const controller = new AbortController()
+          await toolbox.execute({ ...input("fails"), signal: controller.signal })
+          const waiting = toolbox.execute({ ...input("waits"), signal: controller.signal })
+          controller.abort(new Odd("enough"))
+          await waiting
+          await toolbox.close()
+        }))
+        assert.deepStrictEqual(unhandled, [])
+      })
+  )
+})
