@@ -71,7 +71,7 @@ export class Call implements Ward.Ward, Ward.Owned {
   /** While the call is being launched: the fiber in whose operation that happens. */
   #launcher: Fiber.Fiber<unknown, unknown> | undefined
   readonly #works: Array<Work<any, any>> = []
-  readonly #observers: Array<(exit: Exit.Exit<ToolResult.ToolResult>) => void> = []
+  readonly #observers = new Set<(exit: Exit.Exit<ToolResult.ToolResult>) => void>()
   #exit: Exit.Exit<ToolResult.ToolResult> | undefined = undefined
   #fiber: Fiber.Fiber<unknown, unknown> | undefined = undefined
   #owner: Ward.Owner | undefined = undefined
@@ -306,8 +306,13 @@ export class Call implements Ward.Ward, Ward.Owned {
 
   /** Calls `observer` once the call has settled and its fiber is over, at once if it is. */
   observe(observer: (exit: Exit.Exit<ToolResult.ToolResult>) => void): void {
-    if (this.#exit === undefined) this.#observers.push(observer)
+    if (this.#exit === undefined) this.#observers.add(observer)
     else observer(this.#exit)
+  }
+
+  /** For one who no longer waits. */
+  unobserve(observer: (exit: Exit.Exit<ToolResult.ToolResult>) => void): void {
+    this.#observers.delete(observer)
   }
 }
 

@@ -171,9 +171,16 @@ const encode = (
 export const accept = (call: Call, value: unknown): Effect.Effect<Outcome.Succeeded, ToolResult.ToolCallFailed> =>
   Effect.suspend(() => {
     const entry = call.entry!
-    return Effect.flatMap(Effect.exit(entry.definition.success.decode(value)), (decoded) =>
+    let copied: unknown = value
+    try {
+      // First, so that what is checked is what is published: a getter can answer differently each time.
+      copied = snapshot(value)
+    } catch {
+      // Not JSON: `succeed` says so.
+    }
+    return Effect.flatMap(Effect.exit(entry.definition.success.decode(copied)), (decoded) =>
       decoded._tag === "Success"
-        ? succeed(call, entry, value, decoded.value)
+        ? succeed(call, entry, copied, decoded.value)
         : Effect.fail(call.issue(Outcome.invalidOutput(Shape.issuesOf(decoded.cause)))))
   })
 

@@ -51,14 +51,14 @@ export const make = (registry: Registry): ToolRegistry.Shape => {
     executePromise: (input) => executePromise(registry, input),
     call,
     register: (...tools) =>
-      Effect.acquireRelease(
+      Effect.asVoid(Effect.acquireRelease(
         Effect.contextWith((context: Context.Context<never>) => {
           registry.check(context)
           const added = registry.add(tools, capture(context))
           return added instanceof DuplicateTool ? Effect.fail(added) : Effect.succeed(added)
         }),
         (entries) => exceptCaller((except) => registry.remove(entries, except))
-      ),
+      )),
     tools: Effect.sync(() => registry.tools),
     schemas: Effect.sync(() => schemas(registry)),
     schemaChanges: listen(registry.toolListeners, () => schemas(registry)),
@@ -109,7 +109,10 @@ const handle = (registry: Registry, call: Call): ToolRegistry.Call => ({
   callId: call.pending.callId,
   token: call.token,
   cancel: (reason) => Effect.sync(() => call.cancel(byHand(reason))),
-  result: Effect.callback((resume) => call.observe(resume)),
+  result: Effect.callback((resume) => {
+    call.observe(resume)
+    return Effect.sync(() => call.unobserve(resume))
+  }),
   admitted: Effect.callback((resume) => call.onAdmission((admitted) => resume(Effect.succeed(admitted)))),
   status: Effect.sync(() => registry.inFlight.has(call) ? status(call) : undefined)
 })

@@ -39,10 +39,21 @@ export interface Failed {
   readonly content?: ReadonlyArray<ToolResult.Content> | undefined
 }
 
-const failed = (code: ToolResult.Code, name: string, message: string, detail?: Json): Failed =>
-  detail === undefined
+const failed = (code: ToolResult.Code, name: string, message: string, detail?: Json): Failed => {
+  const carried = detail === undefined ? undefined : carry(detail)
+  return carried === undefined
     ? { _tag: "Failure", code, name, message }
-    : { _tag: "Failure", code, name, message, detail: snapshot(detail) }
+    : { _tag: "Failure", code, name, message, detail: carried }
+}
+
+/** A detail that is no JSON, or too deep or too large as a whole, is left out: no failure may be lost over its detail. */
+const carry = (detail: Json): Json | undefined => {
+  try {
+    return snapshot(detail)
+  } catch {
+    return undefined
+  }
+}
 
 const threw = (code: ToolResult.Code, thrown: unknown): Failed => {
   const { detail, message, name } = describe(thrown)
@@ -105,6 +116,15 @@ export const timedOut = ({ cause, code, timeout }: {
       ...(cause === undefined ? {} : { cause: `${describe(cause).name}: ${describe(cause).message}` })
     }
   )
+
+/** The deadline of a wrapper. One that somebody made by hand may hold anything: then it is an error like any other. */
+const ofDeadline = (exceeded: DeadlineExceeded): Failed => {
+  try {
+    return timedOut(exceeded)
+  } catch {
+    return wrapperFailed(exceeded)
+  }
+}
 
 /** A pre-policy that did not decide. */
 export const ofPolicy = (call: Call, cause: Cause.Cause<unknown>): Failed => {
@@ -183,7 +203,7 @@ export const ofDispatch = (call: Call, cause: Cause.Cause<unknown>): Failed => {
   }
   const first = thrown.length === 0 ? late?.thrown : thrown[0]
   if (call.hasIssued(first)) return ofResult(first.result)
-  return isA(first, DeadlineExceeded) ? timedOut(first) : wrapperFailed(first)
+  return isA(first, DeadlineExceeded) ? ofDeadline(first) : wrapperFailed(first)
 }
 
 /** Whether the body interrupted itself. */

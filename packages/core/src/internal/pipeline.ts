@@ -41,8 +41,7 @@ export const pipeline = Effect.fnUntraced(function*(call: Call): Effect.fn.Retur
   // Pre-policy. It sees unknown tools and unchecked arguments, and a throw of its own is not reviewed by it.
   let decision: Policy.Allow | Policy.Ask = { _tag: "Allow" }
   if (policy.pre !== undefined) {
-    const { pre } = policy
-    const decided = yield* window(call, "pre", () => pre(call.pending))
+    const decided = yield* window(call, "pre", () => policy.pre!(call.pending))
     const taken = decided._tag === "Success" ? Outcome.ofDecision(decided.value) : Outcome.ofPolicy(call, decided.cause)
     if (taken._tag === "Failure") return yield* settle(taken)
     decision = taken
@@ -157,7 +156,9 @@ const apply = Effect.fnUntraced(function*(
   review: Policy.Review
 ): Effect.fn.Return<Reviewed> {
   try {
-    const contexts = (review.contexts ?? []).map(snapshot)
+    const given = review.contexts ?? []
+    if (!Array.isArray(given)) throw new TypeError("post-policy gave contexts that are no array")
+    const contexts = Array.from(given as ReadonlyArray<Json>, (context) => snapshot(context))
     if (review._tag === "Block") return [Outcome.blocked(String(review.feedback)), contexts]
     if (review._tag !== "Accept") throw new TypeError("post-policy returned something that is no review")
     const all = [...deferred, ...contexts]

@@ -153,7 +153,13 @@ export class Registry {
     if (this.closed) call.refuse(shutdown)
     else if (parent?.cancellation !== undefined) call.refuse(parent.cancellation)
     else parent?.adopt(call)
-    call.start(pipeline(call))
+    try {
+      call.start(pipeline(call))
+    } catch (thrown) {
+      // A name that is no text, for one: a call that could not begin must not stay.
+      this.drop(call)
+      throw thrown
+    }
     return call
   }
 

@@ -47,13 +47,21 @@ export const jsonSchema = (shape: Schema.Constraint | Standard): JsonSchema.Json
 const standardOf = (shape: unknown): Partial<Standard["~standard"]> | undefined =>
   (shape as Partial<Standard> | null | undefined)?.["~standard"]
 
+/** More than anybody corrects at once, and few enough for a message: a large array can have a fault in every element. */
+const maxIssues = 1_000
+
+const bounded = (issues: ReadonlyArray<Issue>): ReadonlyArray<Issue> =>
+  issues.length <= maxIssues
+    ? issues
+    : [...issues.slice(0, maxIssues), { path: [], message: `and ${issues.length - maxIssues} more` }]
+
 /** What a decoder or an encoder failed with, one issue for each fault. */
 export const issuesOf = (cause: Cause.Cause<unknown>): ReadonlyArray<Issue> => {
   const failure = failures(cause)[0]
   try {
-    if (failure instanceof StandardIssues) return failure.issues
+    if (failure instanceof StandardIssues) return bounded(failure.issues)
     if (Schema.isSchemaError(failure)) {
-      return standardIssues(SchemaIssue.makeFormatterStandardSchemaV1()(failure.issue).issues)
+      return bounded(standardIssues(SchemaIssue.makeFormatterStandardSchemaV1()(failure.issue).issues))
     }
   } catch {
     // Not to be looked at, or a message of the schema's own throws.

@@ -77,9 +77,8 @@ const firstText = (...candidates: ReadonlyArray<unknown>): string | undefined =>
 // The fields a caller may decide by: what is own, enumerable and JSON. `message` and `stack` are said elsewhere or noise.
 const readDetail = (fields: Record<string, unknown>): Json | undefined => {
   const detail: Record<string, Json> = {}
-  const code = read(fields, "code")
-  if (typeof code === "string" || typeof code === "number") detail["code"] = code
-  for (const key of Object.keys(fields)) {
+  // `code` also where the error's class has it.
+  for (const key of new Set(["code", ...Object.keys(fields)])) {
     if (key === "message" || key === "stack" || key === "cause" || key === "__proto__") continue
     try {
       detail[key] = snapshot(fields[key])
