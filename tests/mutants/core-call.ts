@@ -321,8 +321,8 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "what a wrapper answers is not checked",
     clause: "CALL-14",
     file: `${src}/internal/dispatch.ts`,
-    find: "entry.definition.success.decode(value)",
-    replace: "Effect.succeed(value)",
+    find: "entry.definition.success.decode(",
+    replace: "Effect.succeed(",
     test: { file: `${test}/Wrapper.test.ts`, title: "what the schema refuses is INVALID_OUTPUT" }
   },
   {
@@ -355,7 +355,7 @@ export const callMutants: ReadonlyArray<Mutant> = [
     file: `${src}/internal/signalHub.ts`,
     find: "hubs.get(signal) ?? open(signal)",
     replace: "open(signal)",
-    test: { file: `${test}/Listeners.test.ts`, title: "ten thousand calls at once" }
+    test: { file: `${test}/Listeners.test.ts`, title: "aborted with many calls on it, all hear of it once" }
   },
   {
     name: "a forged event cancels",
@@ -442,12 +442,13 @@ export const callMutants: ReadonlyArray<Mutant> = [
     }
   },
   {
-    name: "the message of a schema that throws ends the call's fiber",
+    name: "a stage that returns no effect ends the call's fiber",
     clause: "CALL-21",
-    file: `${src}/internal/shape.ts`,
-    find: "    message: String(message),",
-    replace: "    message,",
-    test: { file: `${test}/Schemas.test.ts`, title: "a schema that throws, or answers nonsense, refuses" }
+    file: `${src}/internal/foreign.ts`,
+    find:
+      "    return Effect.isEffect(returned)\n      ? returned\n      : Effect.die(new TypeError(\"a function returned something that is no effect\"))",
+    replace: "    return returned",
+    test: { file: `${test}/Faults.test.ts`, title: "a stage that answers with nonsense > a string is no decision" }
   },
   {
     name: "post-policy reviews a wrapper's fault",

@@ -143,8 +143,9 @@ describe("one signal of a caller", () => {
         const onWarning = (warning: unknown) => void warnings.push(warning)
         process.on("warning", onWarning)
         const gate = Gate.make<string>()
+        const waited = gate.promise()
         const registry = yield* Faces.registry({
-          tools: [promiseTool("waits", gate.promise), promiseTool("succeeds", async () => 1)]
+          tools: [promiseTool("waits", () => waited), promiseTool("succeeds", () => 1)]
         })
         let most = 0
         const calls = Array.from({ length: 10_000 }, (_, index) => {
@@ -199,6 +200,7 @@ describe("one signal of a caller", () => {
         const calls = ids.map((callId) =>
           registry.executePromise({ callId, name: "t", arguments: {}, signal })
         )
+        assert.strictEqual(count(signal), 1)
         controller.abort()
         assert.deepStrictEqual(heard, ids)
         assert.strictEqual(count(signal), 0)

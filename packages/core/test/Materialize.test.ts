@@ -268,14 +268,14 @@ describe("materialize", () => {
   it.effect(cites("a shared reference counts each time that it is met", "CALL-02"), () =>
     Effect.gen(function*() {
       const { call } = yield* echo()
-      const doubled = (levels: number): Json => {
-        let value: Json = 1
-        for (let level = 0; level < levels; level++) value = [value, value]
-        return value
-      }
-      assert.strictEqual(codeOf(yield* call(doubled(8))), "Success")
-      // 500 arrays, 2^501 - 1 nodes.
-      assert.strictEqual(codeOf(yield* call(doubled(500))), "INVALID_ARGUMENTS")
+      const row = new Array<Json>(999).fill(0)
+      assert.strictEqual(codeOf(yield* call(new Array(10).fill(row))), "Success")
+      // Two arrays, and 1,001,001 nodes.
+      assert.strictEqual(codeOf(yield* call(new Array(1_001).fill(row))), "INVALID_ARGUMENTS")
+      // 60 arrays, and 2^61 - 1 nodes.
+      let doubled: Json = row
+      for (let level = 0; level < 60; level++) doubled = [doubled, doubled]
+      assert.strictEqual(codeOf(yield* call(doubled)), "INVALID_ARGUMENTS")
     }))
 
   it.effect(cites("metadata is held to the same", "CALL-02"), () =>
