@@ -67,7 +67,7 @@ const scheduling: ReadonlyArray<Mutant> = [
   },
   {
     name: "what runs is not cancelled with its turn",
-    clause: "TURN-03",
+    clause: ["TURN-03", "TURN-06"],
     file: `${src}/internal/driver.ts`,
     find: "return Effect.andThen(step.cancel(reason), Effect.sync(() => step.wake()))",
     replace: "return Effect.sync(() => step.wake())",
