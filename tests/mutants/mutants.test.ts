@@ -24,7 +24,8 @@ describe("the mutants of this repository", () => {
     Effect.gen(function*() {
       const { tests } = yield* collect(repository)
       assert.deepStrictEqual(misnamings(tests, mutants), [])
-    }))
+      // Every test file is loaded for it, in a process beside those that run the tests.
+    }), 60_000)
 })
 
 describe("a mutant", () => {
