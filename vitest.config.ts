@@ -8,7 +8,7 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     include: ["packages/*/test/**/*.test.ts", "tests/**/*.test.ts"],
-    // A test on virtual time takes milliseconds; the bound leaves room for the real processes of `it.live` on a busy machine.
-    testTimeout: 60_000
+    // A test on virtual time takes milliseconds; the bound leaves room for the real processes of `it.live`.
+    testTimeout: 20_000
   }
 })

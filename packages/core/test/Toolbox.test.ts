@@ -170,8 +170,8 @@ describe("a Toolbox", () => {
     assert.deepStrictEqual(events, ["pre", "approval: sure?", "outer", "post", "observed answered"])
     assert.strictEqual(await run("denied"), "DENIED: not you")
     assert.strictEqual(await run("rejected"), "DENIED: no time")
-    assert.match(JSON.stringify(await run("rejected without a word")), /DENIED/)
-    assert.match(JSON.stringify(await run("given up")), /ABORTED_BEFORE_DISPATCH/)
+    assert.match(JSON.stringify(await run("rejected without a word")), /^"DENIED/)
+    assert.match(JSON.stringify(await run("given up")), /^"ABORTED_BEFORE_DISPATCH/)
   })
 
   it(cites("denies what is to be asked where nobody can be asked", "PROMISE-01"), async () => {
