@@ -73,6 +73,30 @@ const process: ReadonlyArray<Mutant> = [
     test: { file: `${test}/internal/ending.test.ts`, title: "does not take a table it cannot read for an empty one" }
   },
   {
+    name: "orphans are not looked at",
+    clause: "NODE-02",
+    file: `${src}/internal/census.ts`,
+    find: "if (row !== undefined && row.started >= lineage.leader.started) open.push(pid)",
+    replace: "void row",
+    test: { file: `${test}/internal/lineage.test.ts`, title: "law: a census of those who could be ours finds the same" }
+  },
+  {
+    name: "a census is one look",
+    clause: "NODE-02",
+    file: `${src}/internal/census.ts`,
+    find: "const rounds = 5",
+    replace: "const rounds = 1",
+    test: { file: `${test}/internal/census.test.ts`, title: "looks again while somebody passes itself on" }
+  },
+  {
+    name: "a list of children is believed at once",
+    clause: "NODE-02",
+    file: `${src}/internal/census.ts`,
+    find: "if (!isCertain) isQuiet = false",
+    replace: "void isCertain",
+    test: { file: `${test}/internal/census.test.ts`, title: "says so where it never comes to rest" }
+  },
+  {
     name: "a leader of which nothing is known is waited for",
     clause: "NODE-02",
     file: `${src}/internal/supervisor.ts`,
@@ -104,15 +128,15 @@ const process: ReadonlyArray<Mutant> = [
     replace: "\"\"",
     test: {
       file: `${test}/Process.descendants.test.ts`,
-      title: "that carry the mark in a session older than the command are reported"
+      title: "its parent, the session and every file, but not its environment is found"
     }
   },
   {
     name: "nobody asks who holds the pipes",
     clause: "NODE-02",
     file: `${src}/internal/supervisor.ts`,
-    find: "(row) => host.holds(row, child.pipes)",
-    replace: "() => \"Lacks\"",
+    find: "(row: Lineage.Row) => host.holds(row, child.pipes)",
+    replace: "() => \"Lacks\" as const",
     test: {
       file: `${test}/Process.descendants.test.ts`,
       title: "its parent, the session, its environment and its output is found"
@@ -160,8 +184,8 @@ const process: ReadonlyArray<Mutant> = [
     find: "const orphaned = orphanages.has(row.ppid) && !strange.has(row.session)",
     replace: "const orphaned = true",
     test: {
-      file: `${test}/Process.descendants.test.ts`,
-      title: "that carry the mark in a session older than the command are reported"
+      file: `${test}/internal/lineage.test.ts`,
+      title: "who carries the mark but has a parent that is a stranger is a suspect"
     }
   },
   {

@@ -16,6 +16,7 @@ const loaders: Readonly<Record<string, () => Promise<{ readonly table: Table }>>
   abort: () => import("./tables/abort.ts"),
   memory: () => import("./tables/memory.ts"),
   settled: () => import("./tables/settled.ts"),
+  stopping: () => import("./tables/stopping.ts"),
   interleavings: () => import("./tables/interleavings.ts"),
   import: () => import("./tables/import.ts")
 }

@@ -14,7 +14,8 @@ const gated = Effect.gen(function*() {
   const host = yield* Host
   const reached = yield* Deferred.make<void>()
   const gate = yield* Deferred.make<void>()
-  const table = Effect.andThen(Deferred.succeed(reached, undefined), Effect.andThen(Deferred.await(gate), host.table))
+  const table: Host["table"] = (lineage) =>
+    Effect.andThen(Deferred.succeed(reached, undefined), Effect.andThen(Deferred.await(gate), host.table(lineage)))
   return {
     host: { ...host, table } satisfies Host,
     reached: Deferred.await(reached),

@@ -12,7 +12,7 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { Seen } from "./host.ts"
+import type { Seen, Table } from "./host.ts"
 import {
   attribute,
   type Attribution,
@@ -47,6 +47,8 @@ export interface Options {
   /** How long those that are there are left in peace before they are asked. */
   readonly patience?: Effect.Effect<unknown> | undefined
   readonly grace: Duration.Duration
+  /** Where it is looked, and by what somebody is known whom kinship and session leave open. */
+  readonly table: Effect.Effect<Table>
   readonly carries: (row: Row) => Carries
   readonly spares: (row: Row) => boolean
 }
@@ -71,16 +73,16 @@ export const end = Effect.fnUntraced(function*(
   lineage: Lineage,
   options: Options
 ): Effect.fn.Return<Ended> {
-  let seen = yield* look(host, lineage, options.carries)
+  let seen = yield* look(host, lineage, options)
   if (seen.alive.length > 0 && options.patience !== undefined) {
     yield* options.patience
-    seen = yield* look(host, lineage, options.carries)
+    seen = yield* look(host, lineage, options)
   }
 
   const killAt = (yield* now) + Duration.toMillis(options.grace)
   const giveUpAt = killAt + Duration.toMillis(killWait)
   const asked = new Map<number, Row>()
-  for (;; seen = yield* look(host, lineage, options.carries)) {
+  for (;; seen = yield* look(host, lineage, options)) {
     const targets = seen.alive.filter((row) => !options.spares(row))
     const time = yield* now
     if ((targets.length === 0 && seen.isComplete) || time >= giveUpAt) {
@@ -135,11 +137,11 @@ const ask = (host: Seen, pgrp: number, members: ReadonlyArray<Row>, signal: "SIG
 const look = Effect.fnUntraced(function*(
   host: Seen,
   lineage: Lineage,
-  carries: Options["carries"]
+  options: Options
 ): Effect.fn.Return<Attribution & { readonly isComplete: boolean }> {
   for (let count = 1;; count++) {
-    const { isComplete, restless, rows } = yield* host.table
-    const seen = attribute(rows, lineage, host.self, carries)
+    const { isComplete, restless, rows } = yield* options.table
+    const seen = attribute(rows, lineage, host.self, options.carries)
     // Whom an incomplete table does not show is not gone.
     if (isComplete) replace(lineage, seen.ours)
     else remember(lineage, seen.ours)

@@ -10,7 +10,7 @@ import type { Command } from "../Command.ts"
 import type * as Outcome from "../Outcome.ts"
 import type * as Child from "./child.ts"
 import { hostNode } from "./hostNode.ts"
-import type { Carries, Row } from "./lineage.ts"
+import type { Carries, Lineage, Row } from "./lineage.ts"
 
 /** What `kill` said. `Gone`: nobody is there. `Denied`: it belongs to another user. */
 export type Delivery = "Sent" | "Gone" | "Denied"
@@ -21,8 +21,13 @@ export interface Seen {
   readonly row: (pid: number) => Row | undefined
   /** The members of a session at this instant, synchronously. */
   readonly inSession: (session: number) => ReadonlyArray<Row>
-  /** Every process. It yields between slices: the table is no snapshot. */
-  readonly table: Effect.Effect<Table>
+  /**
+   * Every process that could be the command's, and whoever it takes to tell. It yields between slices: the table is no
+   * snapshot.
+   */
+  readonly table: (lineage: Lineage) => Effect.Effect<Table>
+  /** Every process there is, for when somebody must be somewhere. */
+  readonly everybody: Effect.Effect<Table>
   readonly carriesMark: (row: Row, mark: string) => Carries
   readonly holds: (row: Row, pipes: ReadonlySet<string>) => Carries
   /** The names of the pipes `pid` has open as descriptors `fds`, as `holds` compares them. */

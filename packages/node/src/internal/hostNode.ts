@@ -24,7 +24,8 @@ export const hostNode = (): Host => {
 /** The machine with the first process table that shows this process. */
 export const machine = (): Seen => {
   if (process.platform === "win32") return HostWindows.make()
-  for (const table of process.platform === "linux" ? [Procfs, PsTable] : [PsTable]) {
+  const procfs = Procfs.hasChildren() ? Procfs : { ...Procfs, table: () => Procfs.everybody }
+  for (const table of process.platform === "linux" ? [procfs, PsTable] : [PsTable]) {
     const self = table.row(process.pid)
     if (self !== undefined) return { ...table, kill, self }
   }

@@ -50,15 +50,17 @@ export const make = (): Seen => {
     if (pid !== process.pid) children.add(pid)
     return rowFor(pid)
   }
+  const everybody = Effect.sync(() => ({
+    rows: [...children].flatMap((pid) => row(pid) ?? []),
+    restless: false,
+    isComplete: true
+  }))
   return {
     self: rowFor(process.pid),
     row,
     inSession: () => [],
-    table: Effect.sync(() => ({
-      rows: [...children].flatMap((pid) => row(pid) ?? []),
-      restless: false,
-      isComplete: true
-    })),
+    table: () => everybody,
+    everybody,
     carriesMark: () => "Lacks",
     holds: () => "Lacks",
     pipes: () => new Set(),

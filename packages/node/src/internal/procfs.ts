@@ -5,8 +5,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "node:fs"
+import * as Census from "./census.ts"
 import type { Table } from "./host.ts"
-import type { Carries, Row } from "./lineage.ts"
+import type { Carries, Lineage, Row } from "./lineage.ts"
 
 /** Reads the row of one process; where it cannot be read it proves nothing, like one that is not there. */
 export const row = (pid: number): Row | undefined => {
@@ -46,13 +47,53 @@ const slice = 64
 /** So often newcomers are looked for; on a machine where some appear each time, more would not end it either. */
 const rounds = 5
 
+/** Who could be a command's, by their parents. */
+export const table = (lineage: Lineage): Effect.Effect<Table> => Census.take(reader, lineage)
+
+const reader: Census.Reader = {
+  self: process.pid,
+  row: (pid) => {
+    const found = readRow(String(pid))
+    return found === gone ? "Gone" : found === unreadable ? "Unreadable" : found
+  },
+  children: (pid, of) => {
+    const threads = of === "every thread" ? list(`/proc/${pid}/task`) : [String(pid)]
+    if (threads === gone) return { pids: [], isCertain: true }
+    if (threads === unreadable) return { pids: [], isCertain: false }
+    const lists = threads.map((thread) => listChildren(`/proc/${pid}/task/${thread}/children`))
+    return { pids: lists.flatMap(({ pids }) => pids), isCertain: lists.every(({ isCertain }) => isCertain) }
+  }
+}
+
+/** Whether this kernel lists children (`CONFIG_PROC_CHILDREN`). */
+export const hasChildren = (): boolean => typeof read(`/proc/${process.pid}/task/${process.pid}/children`) === "string"
+
+/**
+ * Lists the children of a thread.
+ *
+ * **Source**: proc_tid_children(5): when a child is reaped while they are listed, others can be left out. Two lists that
+ * are equal say that none was: it would be in the first and not in the second.
+ */
+const listChildren = (path: string): Census.Children => {
+  let before = read(path)
+  for (let tries = 0; tries < rounds && before !== unreadable; tries++) {
+    if (before === gone) return { pids: [], isCertain: true }
+    const again = read(path)
+    if (again === before) return { pids: pidsIn(before), isCertain: true }
+    before = again
+  }
+  return { pids: typeof before === "string" ? pidsIn(before) : [], isCertain: false }
+}
+
+const pidsIn = (line: string): ReadonlyArray<number> => line.split(" ").filter((pid) => pid !== "").map(Number)
+
 /**
  * Reads every process.
  *
  * The list of `/proc` and the rows are read one after the other, and meanwhile a process may pass itself on: start
  * another one and end. So newcomers are read too, until there are none.
  */
-export const table: Effect.Effect<Table> = Effect.gen(function*() {
+export const everybody: Effect.Effect<Table> = Effect.gen(function*() {
   const rows: Array<Row> = []
   const seen = new Set<string>()
   let isComplete = true

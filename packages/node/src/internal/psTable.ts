@@ -61,11 +61,13 @@ export const row = (pid: number): Row | undefined => {
 
 export const inSession: Seen["inSession"] = (session) => ps("-axo", columns).filter((row) => row.session === session)
 
-export const table: Effect.Effect<Table> = Effect.sync(() => {
+export const everybody: Effect.Effect<Table> = Effect.sync(() => {
   const rows = ps(everything, "-o", columns)
   // It is read in one step, so nobody can slip through; and it always shows this process.
   return { rows, restless: false, isComplete: rows.some(({ pid }) => pid === process.pid) }
 })
+
+export const table: Seen["table"] = () => everybody
 
 export const carriesMark: Seen["carriesMark"] = (row, mark) =>
   commands.get(row)?.includes(mark) === true ? "Carries" : "Lacks"

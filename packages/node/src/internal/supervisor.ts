@@ -118,13 +118,14 @@ const endAll = Effect.fnUntraced(function*(
   const { lifeline, lineage, stderr, stdout } = child
   const taps = [stdout, stderr, lifeline]
   const spares = (row: Lineage.Row) => command.strays === "report" && row.session !== lineage.leader.session
-  const end = (carries: Ending.Options["carries"]) =>
-    Ending.end(host, lineage, { patience, grace: command.grace, carries, spares })
+  const end = (where: Pick<Ending.Options, "table" | "carries">) =>
+    Ending.end(host, lineage, { patience, grace: command.grace, spares, ...where })
 
-  let ended = yield* end((row) => host.carriesMark(row, lineage.mark))
+  let ended = yield* end({ table: host.table(lineage), carries: (row) => host.carriesMark(row, lineage.mark) })
   for (const tap of taps) tap.release()
   if (!(yield* closedWithin(taps, lastWords)) && ended.isProved) {
-    ended = Ending.both(ended, yield* end((row) => host.holds(row, child.pipes)))
+    const holds = (row: Lineage.Row) => host.holds(row, child.pipes)
+    ended = Ending.both(ended, yield* end({ table: host.everybody, carries: holds }))
     yield* closedWithin(taps, lastWords)
   }
   const isHeld = taps.some((tap) => !tap.isClosed())

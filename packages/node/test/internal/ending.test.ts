@@ -23,6 +23,7 @@ const machine = (answer?: (virtual: VirtualHost, signal: NodeJS.Signals) => void
   const end = (options: Partial<Ending.Options> = {}) =>
     Ending.end(virtual.host(), lineage, {
       grace,
+      table: virtual.host().everybody,
       carries: (row) => virtual.host().carriesMark(row, "mark"),
       spares: () => false,
       ...options

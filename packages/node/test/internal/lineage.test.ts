@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Arbitrary, Schema } from "effect"
+import { Arbitrary, Effect, Schema } from "effect"
 import { cites } from "../../../../tests/conformance/cites.ts"
+import * as Census from "../../src/internal/census.ts"
 import * as Lineage from "../../src/internal/lineage.ts"
 
 /**
@@ -126,7 +127,21 @@ const play = (history: ReadonlyArray<Deed>, pidMax: number) => {
         break
     }
   }
-  return { table, lineage, look }
+  /** The same by a census, which looks only at those who could be ours. */
+  const sparse = (by: "marked" | "piped") => {
+    const reader: Census.Reader = {
+      self: host.pid,
+      row: (pid) => table.has(pid) ? { ...table.get(pid)! } : "Gone",
+      children: (pid) => ({
+        pids: [...table.values()].filter((row) => row.ppid === pid).map((row) => row.pid),
+        isCertain: true
+      })
+    }
+    const { isComplete, restless, rows } = Effect.runSync(Census.take(reader, lineage))
+    assert.isTrue(isComplete && !restless)
+    return Lineage.attribute(rows, lineage, { ...host }, (row) => carries(row, by))
+  }
+  return { table, lineage, look, sparse }
 }
 
 const history = Arbitrary.array(
@@ -213,6 +228,21 @@ describe("attribution", () => {
       )
       assert.deepStrictEqual(pids(found.alive), [200, 300, 301, 302, 303])
     }
+  )
+
+  it.prop(
+    cites("law: a census of those who could be ours finds the same as a look at everybody", "NODE-02", "NODE-04"),
+    { history, pidMax: Schema.Int.check(Schema.isBetween({ minimum: 8, maximum: 60 })) },
+    ({ history, pidMax }) => {
+      const { look, sparse } = play(history, pidMax)
+      for (const by of ["marked", "piped"] as const) {
+        const found = sparse(by)
+        const all = look(by)
+        assert.deepStrictEqual(pids(found.ours), pids(all.ours))
+        assert.deepStrictEqual(pids(found.alive), pids(all.alive))
+      }
+    },
+    { arbitrary: { runs: 1500 } }
   )
 
   it.prop(

@@ -24,7 +24,7 @@ it("what is no row is none", () => {
 
 it.live("this process is in the table", () =>
   Effect.gen(function*() {
-    const { isComplete, rows } = yield* Procfs.table
+    const { isComplete, rows } = yield* Procfs.everybody
     assert.isTrue(isComplete)
     assert.deepStrictEqual(rows.find(({ pid }) => pid === process.pid)?.ppid, process.ppid)
     assert.isTrue(Procfs.inSession(Procfs.row(process.pid)!.session).some(({ pid }) => pid === process.pid))

@@ -23,7 +23,7 @@ it("a line of ps is a row, whatever the program calls itself", () => {
 
 it.live("this process is in the table of ps", () =>
   Effect.gen(function*() {
-    const { isComplete, rows } = yield* PsTable.table
+    const { isComplete, rows } = yield* PsTable.everybody
     assert.isTrue(isComplete)
     assert.strictEqual(rows.find(({ pid }) => pid === process.pid)?.ppid, process.ppid)
     assert.isUndefined(PsTable.row(2 ** 22 + 1))

@@ -154,15 +154,18 @@ export class VirtualHost {
   private readonly rows = (): ReadonlyArray<Lineage.Row> =>
     [...this.processes.values()].map((process) => ({ ...process }))
 
+  private readonly everybody = Effect.sync(() => ({
+    rows: this.isReadable ? this.rows() : [],
+    restless: false,
+    isComplete: this.isReadable
+  }))
+
   readonly host = (): Host => ({
     self: this.self,
     row: (pid) => this.isReadable ? this.rows().find((row) => row.pid === pid) : undefined,
     inSession: (session) => this.rows().filter((row) => row.session === session),
-    table: Effect.sync(() => ({
-      rows: this.isReadable ? this.rows() : [],
-      restless: false,
-      isComplete: this.isReadable
-    })),
+    table: () => this.everybody,
+    everybody: this.everybody,
     carriesMark: (row, mark) => this.processes.get(row.pid)?.mark === mark ? "Carries" : "Lacks",
     holds: (row, pipes) => pipes.has(this.processes.get(row.pid)?.pipe ?? "") ? "Carries" : "Lacks",
     pipes: () => new Set(),

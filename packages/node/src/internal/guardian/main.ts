@@ -29,6 +29,7 @@ lines.on("close", () => {
     (lineage) =>
       Ending.end(host, lineage, {
         grace,
+        table: host.table(lineage),
         carries: (row) => host.carriesMark(row, lineage.mark),
         spares: () => false
       }),
