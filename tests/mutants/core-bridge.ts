@@ -42,8 +42,8 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
     name: "a late rejection is dropped",
     clause: "BRIDGE-01",
     file: work,
-    find: "late.length === 0 ? [] : [this.#watch(this.#translate(late[0]))]",
-    replace: "[]",
+    find: "cancellation !== expiry?.cancellation && late.length === 0",
+    replace: "cancellation !== expiry?.cancellation",
     test: by("Abortable", "Abortable.promise > keeps beside the interruption: an error of another name")
   },
   {

@@ -196,11 +196,22 @@ export const callMutants: ReadonlyArray<Mutant> = [
     test: { file: `${test}/Precedence.test.ts`, title: "a body that rejects with an error named AbortError" }
   },
   {
+    name: "a failure that a skipped handler dropped is forgotten",
+    clause: "CALL-09",
+    file: `${src}/internal/failure.ts`,
+    find: "return found.length === 0 ? dropped : found",
+    replace: "return found",
+    test: {
+      file: `${test}/Precedence.test.ts`,
+      title: "of the body, inside `mapError`, which is skipped > stays the outcome, as it is: promise"
+    }
+  },
+  {
     name: "a failure that a timeout or a race dropped is forgotten",
     clause: "CALL-09",
-    file: `${src}/internal/outcome.ts`,
-    find: "(late === undefined || late.handled)",
-    replace: "true",
+    file: `${src}/internal/dispatch.ts`,
+    find: "Effect.failCause(dropped(inner, fiber))",
+    replace: "Effect.void",
     test: {
       file: `${test}/Precedence.test.ts`,
       title: "of the body, inside `Effect.timeout` > stays the outcome, as it is: promise"
@@ -209,10 +220,51 @@ export const callMutants: ReadonlyArray<Mutant> = [
   {
     name: "a failure that a handler recovered from comes back",
     clause: "CALL-09",
-    file: `${src}/internal/outcome.ts`,
-    find: "(late === undefined || late.handled)",
-    replace: "late === undefined",
-    test: { file: `${test}/Precedence.test.ts`, title: "a handler that ran has recovered" }
+    file: `${src}/internal/work.ts`,
+    find: "  while (at.awaitedBy !== fiber) {\n",
+    replace: "  if (at.awaitedBy === fiber) return causeOf(at.exit)\n  while (at.awaitedBy !== fiber) {\n",
+    test: {
+      file: `${test}/Precedence.test.ts`,
+      title: "recovered from by `catchCause` in one > has been handled, and what is left is the cancellation: effect"
+    }
+  },
+  {
+    name: "a failure that a handler around a deadline recovered from comes back",
+    clause: "CALL-09",
+    file: `${src}/internal/work.ts`,
+    find: "if (around?.exit === undefined) {",
+    replace: "if (true) {",
+    test: {
+      file: `${test}/Precedence.test.ts`,
+      title: "recovered from outside a deadline > has been handled, and what is left is the cancellation: effect"
+    }
+  },
+  {
+    name: "a failure that promise code recovered from comes back",
+    clause: "CALL-09",
+    file: `${src}/Wrapper.ts`,
+    find: "for (const inner of runs) inner.awaitedBy = fiber",
+    replace: "",
+    test: {
+      file: `${test}/Precedence.test.ts`,
+      title: "recovered from by a promise wrapper > has been handled, and what is left is the cancellation: promise"
+    }
+  },
+  {
+    name: "a deadline that is to be passed on by an interrupted fiber is forgotten",
+    clause: "TIME-02",
+    file: `${src}/internal/work.ts`,
+    find: "around === undefined ? Failure.fail(error) : Failure.late(around, error)",
+    replace: "Failure.fail(error)",
+    test: { file: `${test}/Precedence.test.ts`, title: "which came first, inside `mapError`" }
+  },
+  {
+    name: "a deadline inside what a timeout interrupts is forgotten",
+    clause: "TIME-02",
+    file: `${src}/internal/work.ts`,
+    find: "failedLate = around.failedLate || (",
+    replace: "failedLate = (",
+    test: { file: `${test}/Precedence.test.ts`, title: "which came first, inside `Effect.timeout`" }
   },
   {
     name: "a late denial of a promise function is a value",
@@ -486,19 +538,11 @@ export const callMutants: ReadonlyArray<Mutant> = [
     test: { file: `${test}/Listeners.test.ts`, title: "that stops the event: what waits is not told" }
   },
   {
-    name: "what an earlier run failed with comes back",
-    clause: "CALL-09",
-    file: `${src}/internal/dispatch.ts`,
-    find: "  call.late = undefined\n",
-    replace: "",
-    test: { file: `${test}/Precedence.test.ts`, title: "so it is for a wrapper's own cancellation" }
-  },
-  {
     name: "what a wrapper's timeout dropped comes back at the cancel",
     clause: "CALL-09",
-    file: `${src}/internal/call.ts`,
-    find: "    this.late = undefined\n",
-    replace: "",
+    file: `${src}/internal/work.ts`,
+    find: "this.failedLate = around !== undefined",
+    replace: "this.failedLate = true",
     test: { file: `${test}/Precedence.test.ts`, title: "is over when the call goes on" }
   }
 ]

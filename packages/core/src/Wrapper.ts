@@ -15,11 +15,12 @@ import type * as Scope from "effect/Scope"
 import * as Abortable from "./Abortable.ts"
 import * as Deadline from "./Deadline.ts"
 import * as Cancellation from "./internal/cancellation.ts"
+import { failures } from "./internal/failure.ts"
 import { snapshot } from "./internal/json.ts"
 import * as SignalHub from "./internal/signalHub.ts"
 import { Token } from "./internal/token.ts"
 import * as Ward from "./internal/ward.ts"
-import { failures, FiberWork, PromiseWork, type Source, tie } from "./internal/work.ts"
+import { FiberWork, PromiseWork, tie, type Work } from "./internal/work.ts"
 import type { Json } from "./Json.ts"
 import type * as ToolCall from "./ToolCall.ts"
 import type * as ToolResult from "./ToolResult.ts"
@@ -118,7 +119,8 @@ const promiseWrapper = (wrap: Parameters<typeof fromPromise>[0]): Wrapper => (ne
   Effect.withFiber((fiber) => {
     const fused: Array<SignalHub.Fused> = []
     const stopped: Array<Cancellation.Cancellation> = []
-    const wrapper = new PromiseWork<Json, unknown>((work) => {
+    const runs: Array<Work<Json, unknown>> = []
+    const wrapper = new PromiseWork<Json, unknown>(async (work) => {
       const signal = work.signal as LiveSignal
       const derive = (other: AbortSignal): LiveSignal => {
         const derived = SignalHub.fuse([signal, other])
@@ -126,17 +128,25 @@ const promiseWrapper = (wrap: Parameters<typeof fromPromise>[0]): Wrapper => (ne
         fused.push(derived)
         return derived.signal as LiveSignal
       }
-      const run = (signal: LiveSignal) =>
-        asPromise(leased(next), fiber.context, {
-          signal,
-          // A live signal aborts with the wrapper's work, whose own reason is the typed one.
-          cancellation: (cause) => {
-            const cancellation = work.cancellation ?? Cancellation.make({ _tag: "Wrapper", cause })
-            stopped.push(cancellation)
-            return cancellation
+      const run = (signal: LiveSignal) => {
+        const inner = new FiberWork<Json, unknown>(leased(next), {
+          source: {
+            signal,
+            // A live signal aborts with the wrapper's work, whose own reason is the typed one.
+            cancellation: (cause) => {
+              const cancellation = work.cancellation ?? Cancellation.make({ _tag: "Wrapper", cause })
+              stopped.push(cancellation)
+              return cancellation
+            }
           }
         })
-      return wrap(run, call, { signal, derive })
+        runs.push(inner)
+        return asPromise(inner, fiber.context)
+      }
+      const value = await wrap(run, call, { signal, derive })
+      // What it resolves in spite of, it has handled. Whether a wrapper that rejects with the abort heard of more, nothing says.
+      for (const inner of runs) inner.awaitedBy = fiber
+      return value
     }, {})
     wrapper.observe(() => fused.forEach(SignalHub.release))
     return Abortable.handling(
@@ -151,9 +161,8 @@ const promiseWrapper = (wrap: Parameters<typeof fromPromise>[0]): Wrapper => (ne
     )
   })
 
-const asPromise = <A, E>(effect: Effect.Effect<A, E>, context: Context.Context<never>, source: Source): Promise<A> => {
+const asPromise = <A, E>(work: Work<A, E>, context: Context.Context<never>): Promise<A> => {
   const promise = new Promise<A>((resolve, reject) => {
-    const work = new FiberWork<A, E>(effect, { source })
     work.start(context)
     work.observe((exit) => {
       if (exit._tag === "Success") return resolve(exit.value)

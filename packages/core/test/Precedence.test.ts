@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Abortable, Journal, type Json, Policy, ToolCall, type ToolResult, Wrapper } from "@quiesce/core"
+import { Abortable, Deadline, Journal, type Json, Policy, ToolCall, type ToolResult, Wrapper } from "@quiesce/core"
 import { Cause, Data, type Duration, Effect, Exit, Fiber, Schedule, Semaphore } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
@@ -25,6 +25,14 @@ const lateError: ToolResult.Failure["error"] = {
   message: "step 3 failed",
   detail: { _tag: "Late", step: 3 }
 }
+
+/** Whoever looks at a failure, as an exporter of spans does, has not handled it. */
+const looked = (next: Wrapper.Next): Wrapper.Next =>
+  Effect.onExit(next, (exit) =>
+    Effect.sync(() => {
+      if (Exit.isFailure(exit)) assert.isNotEmpty(Cause.pretty(exit.cause))
+      assert.isNotEmpty(JSON.stringify(exit))
+    }))
 
 /** Wrappers that let a failure of the body through, whatever they would do with one in better times. */
 const transparent: ReadonlyArray<readonly [what: string, wrappers: ReadonlyArray<Wrapper.Wrapper>]> = [
@@ -52,6 +60,28 @@ const transparent: ReadonlyArray<readonly [what: string, wrappers: ReadonlyArray
   ["inside `raceFirst`", [(next) => Effect.raceFirst(next, Effect.never)]],
   ["inside a deadline", [Wrapper.timeout]],
   ["inside a fork that is joined", [(next) => Effect.flatMap(Effect.forkChild(next), Fiber.join)]],
+  ["inside one that looks at it", [looked]],
+  ["inside `mapError` around one that looks at it", [(next) => Effect.mapError(looked(next), () => new Mapped())]],
+  ["inside `Effect.timeout` around one that looks at it", [(next) => Effect.timeout(looked(next), "1 day")]],
+  ["inside `mapError` around a region that insists", [
+    (next) => Effect.mapError(Effect.uninterruptible(next), () => new Mapped())
+  ]],
+  ["inside `mapError` of a fork in a race", [
+    (next) => Effect.raceFirst(Effect.mapError(next, () => new Mapped()), Effect.never)
+  ]],
+  ["inside a detached fork that is left behind", [
+    (next) => Effect.flatMap(Effect.forkDetach(next), Fiber.join)
+  ]],
+  ["inside a promise wrapper that passes it on", [Wrapper.fromPromise((next, _, { signal }) => next(signal))]],
+  ["inside a promise wrapper that says why it was stopped", [
+    Wrapper.fromPromise((next, _, { signal }) => next(signal).catch(() => Promise.reject(signal.reason)))
+  ]],
+  ["inside a promise wrapper that left it behind", [
+    Wrapper.fromPromise((next, _, { signal }) => {
+      void next(signal)
+      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
+    })
+  ]],
   ["inside all of them", [
     (next) => Effect.mapError(next, () => new Mapped()),
     Semaphore.makeUnsafe(1).withPermit,
@@ -63,6 +93,54 @@ const transparent: ReadonlyArray<readonly [what: string, wrappers: ReadonlyArray
   ["inside `handling` that maps nothing", [
     (next) => Abortable.handling(next, (self) => Effect.tapError(self, () => Effect.void))
   ]]
+]
+
+const fallBack = () => Effect.succeed("recovered")
+
+/** Wrappers whose handler runs also when the call is being cancelled. */
+const recovering: ReadonlyArray<readonly [how: string, wrap: Wrapper.Wrapper]> = [
+  ["by `handling` with `catch`", (next) => Abortable.handling(next, Effect.catch(fallBack))],
+  ["by `handling` with `catchCause`", (next) => Abortable.handling(next, Effect.catchCause(fallBack))],
+  [
+    "by `handling` with `matchEffect`",
+    (next) => Abortable.handling(next, Effect.matchEffect({ onFailure: fallBack, onSuccess: Effect.succeed }))
+  ],
+  [
+    "by `handling` with `exit`",
+    (next) => Abortable.handling(next, (self) => Effect.as(Effect.exit(self), "recovered"))
+  ],
+  ["by `catch` in a region that insists", (next) => Effect.uninterruptible(Effect.catch(next, fallBack))],
+  ["by `catchCause` in one", (next) => Effect.uninterruptible(Effect.catchCause(next, fallBack))],
+  [
+    "by `matchCause` in one",
+    (next) =>
+      Effect.uninterruptible(Effect.matchCause(next, { onFailure: () => "recovered", onSuccess: (value) => value }))
+  ],
+  ["by `exit` in one", (next) => Effect.uninterruptible(Effect.as(Effect.exit(next), "recovered"))],
+  ["inside `Effect.timeout`", (next) => Effect.timeout(Abortable.handling(next, Effect.catchCause(fallBack)), "1 day")],
+  [
+    "on a fiber that is joined",
+    (next) => Effect.flatMap(Effect.forkChild(Abortable.handling(next, Effect.catchCause(fallBack))), Fiber.join)
+  ],
+  [
+    "outside a deadline",
+    (next, call) => Effect.uninterruptible(Effect.catchCause(Wrapper.timeout(next, call), fallBack))
+  ],
+  [
+    "outside a cancellation of its own",
+    (next) =>
+      Effect.uninterruptible(Effect.catchCause(Wrapper.withCancel(next, new AbortController().signal), fallBack))
+  ],
+  [
+    "by a promise wrapper",
+    Wrapper.fromPromise(async (next, _, { signal }) => {
+      try {
+        return await next(signal)
+      } catch {
+        return "recovered"
+      }
+    })
+  ]
 ]
 
 /** Bodies that ignore their cancellation and then fail. */
@@ -94,31 +172,66 @@ describe("a failure that comes after the cancel", () => {
     )
   })
 
-  it.effect(
-    cites("a handler that ran has recovered: what is left is the cancellation", "CALL-09"),
-    () =>
-      Effect.gen(function*() {
-        const recovering: ReadonlyArray<Wrapper.Wrapper> = [
-          (next) => Abortable.handling(next, Effect.catch(() => Effect.succeed("recovered"))),
-          (next) =>
-            Abortable.handling(next, (self) =>
-              Effect.matchEffect(self, {
-                onFailure: () => Effect.succeed("recovered"),
-                onSuccess: Effect.succeed
-              })),
-          (next) => Effect.uninterruptible(Effect.catch(next, () => Effect.succeed("recovered")))
-        ]
-        for (const wrap of recovering) {
-          for (const around of [[], [(next: Wrapper.Next) => Effect.mapError(next, () => new Mapped())]]) {
+  describe.each(recovering)("of the body, recovered from %s", (_, wrap) => {
+    it.effect.each(["effect", "promise", "bridged"])(
+      cites("has been handled, and what is left is the cancellation: %s", "CALL-09"),
+      (name) =>
+        Effect.gen(function*() {
+          for (
+            const around of [
+              [],
+              [(next: Wrapper.Next) => Effect.mapError(next, () => new Mapped())],
+              [(next: Wrapper.Next) => Effect.timeout(next, "1 day")]
+            ]
+          ) {
             const gate = Gate.make<string>()
             const host = yield* Faces.start.open({ tools: lateBodies(gate), wrappers: [...around, wrap] })
-            const call = yield* host.call("effect")
+            const call = yield* host.call(name)
             yield* gate.reached
             yield* call.cancel
             yield* gate.fail(new Late({ step: 3 }))
             assertAborted(yield* call.result, "ABORTED", "Caller")
           }
-        }
+        })
+    )
+  })
+
+  it.effect.each([
+    ["`mapError`", (next: Wrapper.Next) => Effect.mapError(next, () => new Mapped())],
+    ["`Effect.timeout`", (next: Wrapper.Next) => Effect.timeout(next, "1 day")]
+  ] as ReadonlyArray<readonly [string, Wrapper.Wrapper]>)(
+    cites("that a deadline is to end with is that of the deadline, which came first, inside %s", "CALL-09", "TIME-02"),
+    ([, around]) =>
+      Effect.gen(function*() {
+        const gate = Gate.make<string>()
+        const wrap: Wrapper.Wrapper = (next, call) =>
+          around(Deadline.within(next, { timeout: "1 second", code: "MINE" }) as Wrapper.Next, call)
+        const host = yield* Faces.start.open({ tools: lateBodies(gate), wrappers: [wrap] })
+        const call = yield* host.call("promise")
+        yield* gate.reached
+        yield* TestClock.adjust("1 second")
+        yield* call.cancel
+        yield* gate.open("too late")
+        const { error } = failureOf(yield* call.result)
+        assert.deepStrictEqual([error.code, error.detail], ["TOOL_TIMEOUT", { code: "MINE", timeoutMillis: 1000 }])
+      })
+  )
+
+  it.effect(
+    cites("that a fork handed to a handler outside of it stays: nothing tells that it was seen", "CALL-09"),
+    () =>
+      Effect.gen(function*() {
+        const gate = Gate.make<string>()
+        const wrap: Wrapper.Wrapper = (next) =>
+          Effect.uninterruptible(
+            Effect.catch(Effect.flatMap(Effect.forkChild(next), Fiber.join), () => Effect.succeed("recovered"))
+          )
+        const host = yield* Faces.start.open({ tools: lateBodies(gate), wrappers: [wrap] })
+        const call = yield* host.call("effect")
+        yield* gate.reached
+        yield* call.cancel
+        yield* gate.fail(new Late({ step: 3 }))
+        assert.deepStrictEqual(failureOf(yield* call.result).error, lateError)
       })
   )
 

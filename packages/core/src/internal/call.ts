@@ -21,7 +21,6 @@ import type * as ToolCall from "../ToolCall.ts"
 import * as ToolResult from "../ToolResult.ts"
 import * as Cancellation from "./cancellation.ts"
 import { inherit } from "./context.ts"
-import type { Failure } from "./failure.ts"
 import { type Failed, none, toFailure } from "./outcome.ts"
 import type { Publish } from "./pipeline.ts"
 import type { Entry, Registry } from "./registry.ts"
@@ -58,8 +57,6 @@ export class Call implements Ward.Ward, Ward.Owned {
   dispatched = false
   journaled = false
   concludesTurn = false
-  /** What the call's work last failed with after it was cancelled. */
-  late: Failure | undefined = undefined
   /** The latest run of the body. */
   body: Work<any, any> | undefined = undefined
   readonly bodyContexts: Array<Json> = []
@@ -229,8 +226,6 @@ export class Call implements Ward.Ward, Ward.Owned {
   cancel(cancellation: Cancellation.Cancellation): void {
     if (this.sealed || this.cancellation !== undefined) return
     this.cancellation = cancellation
-    // What a wrapper's own timeout dropped before is no failure of a call that went on.
-    this.late = undefined
     this.cancelledAtMillis = this.clock.currentTimeMillisUnsafe()
     this.trace?.event("cancel", { reason: cancellation.reason._tag })
     this.registry.changed(this)
@@ -256,8 +251,6 @@ export class Call implements Ward.Ward, Ward.Owned {
     this.#works.push(work)
     work.observe(() => {
       this.#works.splice(this.#works.indexOf(work), 1)
-      // The innermost settles first: what it failed with and an outer one passed on is the outer one's by now.
-      this.late = work.late ?? this.late
     })
   }
 

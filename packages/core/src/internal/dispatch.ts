@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
 import { identity } from "effect/Function"
 import * as Journal from "../Journal.ts"
 import type { Json } from "../Json.ts"
@@ -15,6 +16,7 @@ import type { Call } from "./call.ts"
 import * as Cancellation from "./cancellation.ts"
 import { yielding } from "./context.ts"
 import { expiry } from "./deadline.ts"
+import { failures } from "./failure.ts"
 import { begin, effectOf, known } from "./foreign.ts"
 import { NotJson, snapshot } from "./json.ts"
 import * as Outcome from "./outcome.ts"
@@ -23,7 +25,7 @@ import { Running } from "./running.ts"
 import * as Shape from "./shape.ts"
 import { describe, isA } from "./thrown.ts"
 import * as Ward from "./ward.ts"
-import { FiberWork, type Options, PromiseWork, quiescence, tie, type Work } from "./work.ts"
+import { dropped, FiberWork, type Options, PromiseWork, quiescence, tie, type Work } from "./work.ts"
 
 /** Runs the wrappers around the body, and yields what is then the call's success. */
 export const dispatch = (call: Call, entry: Entry, parameters: unknown): Effect.Effect<Outcome.Succeeded, unknown> => {
@@ -59,7 +61,7 @@ const around = (
   wrapper: Wrapper,
   inner: () => Effect.Effect<Json, unknown>
 ): Effect.Effect<Json, unknown> =>
-  Effect.suspend(() => {
+  Effect.withFiber((fiber) => {
     const level: Level = { name: wrapper.name || "an anonymous wrapper", inner: undefined, over: false }
     const next = Effect.suspend(() => {
       const { inner: running } = level
@@ -75,16 +77,26 @@ const around = (
     })
     // The fiber has the lease in its context: it is the ward.
     const run = effectOf(() => wrapper(next as Next, call.pending) as Effect.Effect<Json, unknown>)
-    return Effect.onExit(run, () => settle(level))
+    return Effect.onExit(run, (exit) => settle(level, exit, fiber))
   })
 
-/** A wrapper that settles does not end the call while a `next` it started still runs. */
-const settle = (level: Level): Effect.Effect<unknown> => {
+/**
+ * A wrapper that settles does not end the call while a `next` it started still runs. And where it was interrupted it does
+ * not hide what that failed with meanwhile, unless a handler took it: what was dropped on the way stands beside its exit.
+ */
+const settle = (
+  level: Level,
+  exit: Exit.Exit<Json, unknown>,
+  fiber: Fiber.Fiber<unknown, unknown>
+): Effect.Effect<unknown, unknown> => {
   level.over = true
   const { inner } = level
-  if (inner === undefined || inner.exit !== undefined) return Effect.void
+  if (inner === undefined) return Effect.void
+  const conclude = () =>
+    exit._tag === "Failure" && failures(exit.cause).length === 0 ? Effect.failCause(dropped(inner, fiber)) : Effect.void
+  if (inner.exit !== undefined) return conclude()
   inner.interrupt(Cancellation.make({ _tag: "Wrapper", cause: Cancellation.abortError(`${level.name} has settled`) }))
-  return quiescence(inner)
+  return Effect.flatMap(quiescence(inner), conclude)
 }
 
 const refuse = (call: Call, message: string): ToolResult.ToolCallFailed =>
@@ -147,8 +159,6 @@ const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, 
       wrapped(Effect.scoped(effectOf(() => execute() as Effect.Effect<unknown, unknown>))),
       options
     )
-  // A new run: what the one before failed with, and a wrapper dropped, is over.
-  call.late = undefined
   return call.body = work
 }
 

@@ -1,55 +1,44 @@
 /**
- * A failure that can tell whether a handler took it.
+ * A late failure, carried by the interruption it came with.
  *
- * After a cancellation a failure can vanish from every exit although nobody recovered from it: a pending interrupt skips
- * failure handlers, and `Effect.timeout`, races and forks drop what their losers fail with. Effect has no hook that
- * tells this from a handler that ran in an uninterruptible region and recovered. But a handler takes the error out of
- * its reason, and what drops a failure does not.
+ * In an interrupted fiber effect passes over the failure handlers of interruptible regions, and drops the typed failures
+ * that they would have seen. It keeps the interruption. So the interruption that a late failure stands beside carries it,
+ * too: a handler that runs takes both away, and one that is passed over leaves the interruption, which still tells.
  */
 import * as Cause from "effect/Cause"
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Equal from "effect/Equal"
+import type { Cancellation } from "./cancellation.ts"
 
-/** What is known of a failure, wherever its reason has gone. */
-export interface Failure {
-  readonly thrown: unknown
-  handled: boolean
-}
+/** The key under which an `Interrupt` reason carries what stood beside it. */
+class Late extends Context.Service<Late, { readonly error: unknown }>()("@quiesce/core/LateFailure") {}
 
-const failureOf = Symbol("@quiesce/core/failure")
+/** By reference: effect compares the failures of a cause by their fields, and an error can be anything. */
+const failed = <E>(error: E): Cause.Fail<E> => Equal.byReferenceUnsafe(Cause.makeFailReason(error))
 
-type Watched = { readonly [failureOf]?: Failure }
+export const fail = <E>(error: E): Cause.Cause<E> => Cause.fromReasons([failed(error)])
 
-/** A `Fail` reason that tells `failure` when its error is taken. So do the annotated copies that effect makes of it. */
-export const watch = <E>(error: E, failure: Failure): Cause.Fail<E> => watchReason(Cause.makeFailReason(error), failure)
+export const interruptedBy = ({ annotations }: Cancellation): Cause.Cause<never> =>
+  Cause.fromReasons([Cause.makeInterruptReason().annotate(annotations)])
 
-const watchReason = <E>(reason: Cause.Fail<E>, failure: Failure): Cause.Fail<E> => {
-  const { error } = reason
-  // Annotating reads the fields: it is done on a copy that does not mind.
-  const copy = Object.assign(Object.create(Object.getPrototypeOf(reason)) as Cause.Fail<E>, reason)
-  Object.defineProperties(reason, {
-    [failureOf]: { value: failure },
-    error: {
-      enumerable: true,
-      get: () => {
-        failure.handled = true
-        return error
-      }
-    },
-    annotate: {
-      value: (annotations: Context.Context<never>, options?: { readonly overwrite?: boolean }) => {
-        const annotated = copy.annotate(annotations, options)
-        return annotated === copy ? reason : watchReason(annotated, failure)
-      }
+/** Interrupted by `cancellation`, and then failed. */
+export const late = <E>({ annotations }: Cancellation, error: E): Cause.Cause<E> =>
+  Cause.fromReasons([
+    Cause.makeInterruptReason().annotate(Context.add(annotations, Late, { error }) as Context.Context<never>),
+    failed(error)
+  ])
+
+/** The errors and defects in `cause`, in order; where there are none, those that were dropped and not handled. */
+export const failures = (cause: Cause.Cause<unknown>): ReadonlyArray<unknown> => {
+  const found: Array<unknown> = []
+  const dropped: Array<unknown> = []
+  for (const reason of cause.reasons) {
+    if (reason._tag === "Fail") found.push(reason.error)
+    else if (reason._tag === "Die") found.push(reason.defect)
+    else {
+      const late = reason.annotations.get(Late.key) as Late["Service"] | undefined
+      if (late !== undefined) dropped.push(late.error)
     }
-  })
-  // By reference, so that combining causes does not read it, and since an error's own equality can be anything.
-  return Equal.byReferenceUnsafe(reason)
-}
-
-/** The error or defect of `reason`, seen without being taken. */
-export const peek = (reason: Cause.Fail<unknown> | Cause.Die): unknown => {
-  const failure = (reason as Watched)[failureOf]
-  if (failure !== undefined) return failure.thrown
-  return reason._tag === "Fail" ? reason.error : reason.defect
+  }
+  return found.length === 0 ? dropped : found
 }

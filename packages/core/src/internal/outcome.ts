@@ -1,8 +1,8 @@
 /**
  * What decided a call, and how that becomes its result. Pure: every rule of precedence is here.
  *
- * Cancellation replaces success and nothing else. So an exit is read for failures first, and only one that has none, and
- * from which none was dropped unhandled, is the cancellation's.
+ * Cancellation replaces success and nothing else. So an exit is read for failures first, those that were dropped unhandled
+ * included, and only one that has none is the cancellation's.
  */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
@@ -15,10 +15,10 @@ import { allow, ask, Denied } from "../Policy.ts"
 import type * as ToolResult from "../ToolResult.ts"
 import type { Call } from "./call.ts"
 import * as Cancellation from "./cancellation.ts"
+import { failures } from "./failure.ts"
 import { formatPath, NotJson, snapshot } from "./json.ts"
 import { type Issue, issuesOf } from "./shape.ts"
 import { describe, isA, isAbort } from "./thrown.ts"
-import { failures } from "./work.ts"
 
 export type Outcome = Succeeded | Failed
 
@@ -195,13 +195,12 @@ export const ofReview = (call: Call, outcome: Outcome, cause: Cause.Cause<unknow
 /** Wrappers, journal and body that did not yield a value. */
 export const ofDispatch = (call: Call, cause: Cause.Cause<unknown>): Failed => {
   const thrown = ownFailures(call, cause)
-  const { late } = call
-  if (thrown.length === 0 && (late === undefined || late.handled)) {
+  if (thrown.length === 0) {
     // Interrupted, by nobody who owns the call, and not by the body itself: it was a wrapper, by whatever means.
     const byWrapper = call.cancellation === undefined && call.registry.services.wrappers.length > 0 && !hasQuit(call)
     return byWrapper ? abortedBy(call, "Wrapper") : aborted(call, cause)
   }
-  const first = thrown.length === 0 ? late?.thrown : thrown[0]
+  const first = thrown[0]
   if (call.hasIssued(first)) return ofResult(first.result)
   return isA(first, DeadlineExceeded) ? ofDeadline(first) : wrapperFailed(first)
 }

@@ -13,8 +13,9 @@ import type * as SchemaAST from "effect/SchemaAST"
 import * as SchemaIssue from "effect/SchemaIssue"
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "effect/StandardSchema"
 import { describeSchema, isJson } from "./description.ts"
+import { failures } from "./failure.ts"
 import { describe } from "./thrown.ts"
-import { failures, PromiseWork, tie } from "./work.ts"
+import { PromiseWork, tie } from "./work.ts"
 
 export type Standard = StandardSchemaV1<any, any> & StandardJSONSchemaV1<any, any>
 

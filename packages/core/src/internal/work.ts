@@ -18,6 +18,7 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Cancellation from "./cancellation.ts"
 import * as Failure from "./failure.ts"
+import { failures } from "./failure.ts"
 import * as SignalHub from "./signalHub.ts"
 import { isAbort } from "./thrown.ts"
 import * as Ward from "./ward.ts"
@@ -48,8 +49,10 @@ export interface Options<E> {
 export abstract class Work<A, E> implements Ward.Ward {
   cancellation: Cancellation.Cancellation | undefined = undefined
   exit: Exit.Exit<A, E> | undefined = undefined
-  /** What the work failed with after it was cancelled. */
-  late: Failure.Failure | undefined = undefined
+  /** It was cancelled with what is around it, and failed then. */
+  failedLate = false
+  /** The fiber that awaits it, or in whose name promise code did that recovered from whatever it failed with. */
+  awaitedBy: Fiber.Fiber<unknown, unknown> | undefined = undefined
   owner: Ward.Owner | undefined
   outer: Ward.Ward | undefined = undefined
   readonly #options: Options<E>
@@ -146,12 +149,17 @@ export abstract class Work<A, E> implements Ward.Ward {
     if (cancellation === undefined) return exit._tag === "Success" ? Exit.succeed(exit.value) : this.#fail(exit.cause)
     const thrown = exit._tag === "Success" ? [] : failures(exit.cause)
     const late = thrown.filter((it) => !isAbort(it, cancellation.abortReason))
-    if (cancellation === expiry?.cancellation) {
-      return Exit.failCause(Cause.fromReasons([this.#watch(expiry.error(late))]))
+    const around = Ward.cancellationOf(this.outer)
+    if (cancellation !== expiry?.cancellation && late.length === 0) {
+      return Exit.failCause(Failure.interruptedBy(cancellation))
     }
-    return Exit.failCause(
-      interruptedBy(cancellation, late.length === 0 ? [] : [this.#watch(this.#translate(late[0]))])
-    )
+    this.failedLate = around !== undefined
+    if (cancellation !== expiry?.cancellation) {
+      return Exit.failCause(Failure.late(cancellation, this.#translate(late[0])))
+    }
+    // An interruption by what is around it is on its way to whoever awaits this, and may pass over handlers there.
+    const error = expiry.error(late)
+    return Exit.failCause(around === undefined ? Failure.fail(error) : Failure.late(around, error))
   }
 
   #fail(cause: Cause.Cause<unknown>): Exit.Exit<never, E> {
@@ -164,11 +172,6 @@ export abstract class Work<A, E> implements Ward.Ward {
   #translate(thrown: unknown): E {
     const { failure } = this.#options
     return failure === undefined ? thrown as E : failure(thrown)
-  }
-
-  #watch(error: E): Cause.Fail<E> {
-    this.late = { thrown: error, handled: false }
-    return Failure.watch(error, this.late)
   }
 }
 
@@ -209,7 +212,7 @@ export class PromiseWork<A, E> extends Work<A, E> {
 /** Runs `effect` at once in a fiber of its own, interruptible whatever region it was started from. */
 export class FiberWork<A, E> extends Work<A, E> {
   readonly #effect: Effect.Effect<A, unknown>
-  #fiber: Fiber.Fiber<A, unknown> | undefined = undefined
+  fiber: Fiber.Fiber<A, unknown> | undefined = undefined
 
   constructor(effect: Effect.Effect<A, unknown>, options: Options<E>) {
     super(options)
@@ -217,16 +220,16 @@ export class FiberWork<A, E> extends Work<A, E> {
   }
 
   protected run(context: Context.Context<never>): void {
-    this.#fiber = Effect.runForkWith(Ward.enter(context, this))(Effect.withFiber((fiber) => {
+    this.fiber = Effect.runForkWith(Ward.enter(context, this))(Effect.withFiber((fiber) => {
       // Known from the first operation on, for an effect that cancels itself before it suspends.
-      this.#fiber = fiber as Fiber.Fiber<A, unknown>
+      this.fiber = fiber as Fiber.Fiber<A, unknown>
       return this.#effect
     }))
-    this.#fiber.addObserver((exit) => this.settle(exit))
+    this.fiber.addObserver((exit) => this.settle(exit))
   }
 
   protected abort(cancellation: Cancellation.Cancellation): void {
-    this.#fiber?.interruptUnsafe(undefined, cancellation.annotations)
+    this.fiber?.interruptUnsafe(undefined, cancellation.annotations)
   }
 }
 
@@ -244,6 +247,7 @@ export const tie = <A, E>(make: (context: Context.Context<never>) => Work<A, E>)
   Effect.withFiber((fiber) =>
     Effect.callback<A, E>((resume) => {
       const work = make(fiber.context)
+      work.awaitedBy = fiber
       work.start(fiber.context)
       if (work.exit === undefined) {
         work.observe(resume)
@@ -275,11 +279,30 @@ export const quiescence = <A, E>(work: Work<A, E>): Effect.Effect<Exit.Exit<A, E
       : Effect.callback((resume) => work.observe((exit) => resume(Effect.succeed(exit))))
   )
 
-const interruptedBy = <E>(
-  cancellation: Cancellation.Cancellation,
-  failures: ReadonlyArray<Cause.Fail<E>>
-): Cause.Cause<E> => Cause.fromReasons([Cause.makeInterruptReason().annotate(cancellation.annotations), ...failures])
+/**
+ * What `work` failed with late and `fiber`, which ran it, dropped on the way to its own exit: no reasons where a handler
+ * took it.
+ *
+ * What arrived in `fiber` itself and has gone from its exit was handled there, and what arrived in another fiber and has
+ * gone from the exit of that one, there. A failure that another fiber exits with was handed to somebody who did not pass
+ * it on: races, timeouts and interrupted joins look at no such exit, and a handler cannot be told from these.
+ */
+export const dropped = (work: Work<any, any>, fiber: Fiber.Fiber<unknown, unknown>): Cause.Cause<unknown> => {
+  let at = work
+  let { failedLate } = work
+  while (at.awaitedBy !== fiber) {
+    const { awaitedBy, outer } = at
+    const around = outer instanceof FiberWork && outer.fiber === awaitedBy ? outer : undefined
+    if (around?.exit === undefined) {
+      // Promise code that did not recover awaits it, or a fiber that still runs and has dealt with nothing yet.
+      return failedLate ? causeOf(awaitedBy?.pollUnsafe() ?? at.exit) : Cause.empty
+    }
+    failedLate = around.failedLate || (failedLate && failures(causeOf(around.exit)).length > 0)
+    at = around
+  }
+  return Cause.empty
+}
 
-/** The errors and defects in `cause`, in order. */
-export const failures = (cause: Cause.Cause<unknown>): ReadonlyArray<unknown> =>
-  cause.reasons.flatMap((reason) => reason._tag === "Interrupt" ? [] : [Failure.peek(reason)])
+/** No reasons for one that did not fail. */
+export const causeOf = <E>(exit: Exit.Exit<unknown, E> | undefined): Cause.Cause<E> =>
+  exit?._tag === "Failure" ? exit.cause : Cause.empty
