@@ -135,11 +135,22 @@ const process: ReadonlyArray<Mutant> = [
     name: "nobody asks who holds the pipes",
     clause: "NODE-02",
     file: `${src}/internal/supervisor.ts`,
-    find: "(row: Lineage.Row) => host.holds(row, child.pipes)",
+    find: "(row: Lineage.Row) => host.holds(row, child.files)",
     replace: "() => \"Lacks\" as const",
     test: {
       file: `${test}/Process.descendants.test.ts`,
       title: "its parent, the session, its environment and its output is found"
+    }
+  },
+  {
+    name: "a command's processes inherit no file that is known beforehand",
+    clause: "NODE-02",
+    file: `${src}/internal/child.ts`,
+    find: "heirloom?.descriptor ?? \"ignore\"",
+    replace: "\"ignore\"",
+    test: {
+      file: `${test}/Process.descendants.test.ts`,
+      title: "cleared its environment, and whose program was gone before its pipes were read, is found"
     }
   },
   {

@@ -61,7 +61,7 @@ const scenarios: { readonly [name: string]: (mark: string) => string } = {
   "output without a newline": (mark) => `${ready} while :; do printf xxxxxxxxxxxxxxxx; done; : ${mark}`,
   "binary output": (mark) => `${ready} head -c 500000 /dev/urandom; ${sleep(mark)}`,
   "stdout closed early": (mark) => `${ready} exec >&- 2>&-; ${sleep(mark)}`,
-  "every file closed": (mark) => `${ready} exec >&- 2>&- 3>&-; ${sleep(mark)}`,
+  "every file closed": (mark) => `${ready} exec >&- 2>&- 3>&- 4>&-; ${sleep(mark)}`,
   "an exit of its own": (mark) => `${ready} : ${mark}; exit 3`,
   "a signal of its own": (mark) => `${ready} : ${mark}; kill -USR1 $$`
 }

@@ -6,7 +6,9 @@ import { Command, Output, Process } from "@quiesce/node"
 import { Duration, Effect, Option, Stream } from "effect"
 import { spawn } from "node:child_process"
 import { cites } from "../../../tests/conformance/cites.ts"
+import * as Child from "../src/internal/child.ts"
 import { Host } from "../src/internal/host.ts"
+import { machine } from "../src/internal/hostNode.ts"
 import { alive, fingerprint, startedUntil } from "./support/world.ts"
 
 const end = (pid: number) => {
@@ -51,7 +53,7 @@ describe("what outlives a program that ended by itself", () => {
     () =>
       Effect.gen(function*() {
         const { left, outcome } = yield* leaving((sleep) =>
-          `env -i ${sleep} >/dev/null 2>&1 3>&- & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done; exit 0`
+          `env -i ${sleep} >/dev/null 2>&1 3>&- 4>&- & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done; exit 0`
         )
         assert.deepStrictEqual(left, [])
         assert.strictEqual(outcome.swept, 1)
@@ -96,11 +98,11 @@ describe("a descendant that left", () => {
     ],
     [
       "its parent, the session and every file, but not its environment",
-      (sleep) => `(setsid ${sleep} >/dev/null 2>&1 3>&- &) ; echo ready; sleep 1000`
+      (sleep) => `(setsid ${sleep} >/dev/null 2>&1 3>&- 4>&- &) ; echo ready; sleep 1000`
     ],
     [
       "the session, its environment and every file, but not its parent",
-      (sleep) => `env -i setsid ${sleep} >/dev/null 2>&1 3>&- & echo ready; wait`
+      (sleep) => `env -i setsid ${sleep} >/dev/null 2>&1 3>&- 4>&- & echo ready; wait`
     ],
     [
       "the session, with children of its own",
@@ -118,6 +120,20 @@ describe("a descendant that left", () => {
         assert.deepStrictEqual(outcome.residue, [])
       }))
   }
+
+  it.live(
+    cites("cleared its environment, and whose program was gone before its pipes were read, is found", "NODE-02"),
+    () =>
+      Effect.gen(function*() {
+        const seen = { ...machine(), pipes: () => new Set<string>() }
+        const hasty: Host = { ...seen, start: (command, options) => Child.start(seen, command, options) }
+        const { left, outcome } = yield* leaving((sleep) =>
+          `env -i setsid ${sleep} >/dev/null 2>&1 & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done; exit 0`
+        ).pipe(Effect.provideService(Host, hasty))
+        assert.deepStrictEqual(left, [])
+        assert.deepStrictEqual(outcome.residue, [])
+      })
+  )
 
   it.live(cites("and ignores SIGTERM is killed after the grace", "NODE-01", "NODE-02"), () =>
     Effect.gen(function*() {

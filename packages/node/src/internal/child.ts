@@ -2,7 +2,8 @@
  * One child process as Node gives it: its start, its exit, and its pipes.
  *
  * Besides its output the child inherits a *lifeline*, a pipe nobody writes to. It reads as closed once the last process
- * that inherited it is gone, also one that sent its output elsewhere; so while it is open, somebody may be alive.
+ * that inherited it is gone, also one that sent its output elsewhere; so while it is open, somebody may be alive. Who
+ * that is shows in an *heirloom*, a file that is known before the child starts.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -13,6 +14,7 @@ import { type Readable, Writable } from "node:stream"
 import type { Command } from "../Command.ts"
 import * as Outcome from "../Outcome.ts"
 import { environmentFor } from "./environment.ts"
+import * as Heirloom from "./heirloom.ts"
 import type { Seen } from "./host.ts"
 import * as Lineage from "./lineage.ts"
 import { spawnFailed } from "./refusal.ts"
@@ -21,8 +23,8 @@ import * as Tap from "./tap.ts"
 export interface Child {
   readonly pid: number
   readonly lineage: Lineage.Lineage
-  /** The pipes by which its descendants can be found. */
-  readonly pipes: ReadonlySet<string>
+  /** The open files by which its descendants can be found. */
+  readonly files: ReadonlySet<string>
   /** Completed in the tick in which Node learns of the exit. */
   readonly exited: Deferred.Deferred<Outcome.Exit>
   /** Completed once it has exited and every pipe to it is closed: nothing of it is left in this process. */
@@ -85,6 +87,7 @@ const spawn = (host: Seen, command: Command, options: Options): Effect.Effect<Sp
     }
     // Not `Random`, which a test may seed: commands with one mark would take each other's processes for their own.
     const mark = Crypto.randomUUID()
+    const heirloom = host.heirloom()
     try {
       const child = ChildProcess.spawn(command.program, command.args, {
         cwd: command.cwd,
@@ -95,14 +98,17 @@ const spawn = (host: Seen, command: Command, options: Options): Effect.Effect<Sp
           "pipe",
           "pipe",
           "pipe",
+          heirloom?.descriptor ?? "ignore",
           ...(options.channel === "ipc" ? ["ipc" as const] : [])
         ],
         windowsHide: true
       })
       child.on("error", refused(child))
-      if (child.pid !== undefined) resume(connect(host, command, mark, options, child, child.pid))
+      if (child.pid !== undefined) resume(connect(host, command, { mark, heirloom }, options, child, child.pid))
     } catch (error) {
       failed(error)
+    } finally {
+      if (heirloom !== undefined) Heirloom.release(heirloom)
     }
   })
 
@@ -115,7 +121,7 @@ const closedInput: Writable = new Writable().destroy()
 const connect = (
   host: Seen,
   command: Command,
-  mark: string,
+  { heirloom, mark }: { readonly mark: string; readonly heirloom: Heirloom.Heirloom | undefined },
   options: Options,
   child: ChildProcess.ChildProcess,
   pid: number
@@ -147,7 +153,7 @@ const connect = (
   return Effect.succeed({
     pid,
     lineage,
-    pipes: host.pipes(pid, pipeDescriptors),
+    files: new Set([...(heirloom === undefined ? [] : [heirloom.name]), ...host.pipes(pid, pipeDescriptors)]),
     exited,
     closed,
     stdin: child.stdin ?? closedInput,

@@ -9,6 +9,7 @@ import type * as Effect from "effect/Effect"
 import type { Command } from "../Command.ts"
 import type * as Outcome from "../Outcome.ts"
 import type * as Child from "./child.ts"
+import type { Heirloom } from "./heirloom.ts"
 import { hostNode } from "./hostNode.ts"
 import type { Carries, Lineage, Row } from "./lineage.ts"
 
@@ -29,7 +30,9 @@ export interface Seen {
   /** Every process there is, for when somebody must be somewhere. */
   readonly everybody: Effect.Effect<Table>
   readonly carriesMark: (row: Row, mark: string) => Carries
-  readonly holds: (row: Row, pipes: ReadonlySet<string>) => Carries
+  readonly holds: (row: Row, files: ReadonlySet<string>) => Carries
+  /** A file for the processes of one command, where the process table shows who has it open. */
+  readonly heirloom: () => Heirloom | undefined
   /** The names of the pipes `pid` has open as descriptors `fds`, as `holds` compares them. */
   readonly pipes: (pid: number, fds: ReadonlyArray<number>) => ReadonlySet<string>
   /** The system call as it is, without any rule; 0 sends nothing and says whether somebody is there. */

@@ -64,6 +64,7 @@ export const make = (): Seen => {
     carriesMark: () => "Lacks",
     holds: () => "Lacks",
     pipes: () => new Set(),
+    heirloom: () => undefined,
     kill
   }
 }

@@ -6,7 +6,8 @@
 import * as Effect from "effect/Effect"
 import * as FileSystem from "node:fs"
 import * as Census from "./census.ts"
-import type { Table } from "./host.ts"
+import * as Heirloom from "./heirloom.ts"
+import type { Seen, Table } from "./host.ts"
 import type { Carries, Lineage, Row } from "./lineage.ts"
 
 /** Reads the row of one process; where it cannot be read it proves nothing, like one that is not there. */
@@ -143,12 +144,12 @@ export const carriesMark = (row: Row, mark: string): Carries => {
   return environment.includes(mark) ? "Carries" : "Lacks"
 }
 
-/** Whether `pid` has one of `pipes` open. */
-export const holds = (row: Row, pipes: ReadonlySet<string>): Carries => {
+/** Whether `pid` has one of `files` open. */
+export const holds = (row: Row, files: ReadonlySet<string>): Carries => {
   const fds = list(`/proc/${row.pid}/fd`)
   if (fds === gone) return "Lacks"
   if (fds === unreadable) return "Unreadable"
-  return fds.some((fd) => pipes.has(link(`/proc/${row.pid}/fd/${fd}`))) ? "Carries" : "Lacks"
+  return fds.some((fd) => files.has(link(`/proc/${row.pid}/fd/${fd}`))) ? "Carries" : "Lacks"
 }
 
 /**
@@ -157,6 +158,8 @@ export const holds = (row: Row, pipes: ReadonlySet<string>): Carries => {
  */
 export const pipes = (pid: number, fds: ReadonlyArray<number>): ReadonlySet<string> =>
   new Set(fds.map((fd) => link(`/proc/${pid}/fd/${fd}`)).filter((file) => file.startsWith("socket:")))
+
+export const heirloom: Seen["heirloom"] = Heirloom.make
 
 /** There is no such process any more, or it is none of our business. */
 const gone = Symbol("gone")

@@ -75,3 +75,5 @@ export const carriesMark: Seen["carriesMark"] = (row, mark) =>
 export const holds: Seen["holds"] = () => "Lacks"
 
 export const pipes: Seen["pipes"] = () => new Set()
+
+export const heirloom: Seen["heirloom"] = () => undefined

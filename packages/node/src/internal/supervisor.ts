@@ -124,7 +124,7 @@ const endAll = Effect.fnUntraced(function*(
   let ended = yield* end({ table: host.table(lineage), carries: (row) => host.carriesMark(row, lineage.mark) })
   for (const tap of taps) tap.release()
   if (!(yield* closedWithin(taps, lastWords)) && ended.isProved) {
-    const holds = (row: Lineage.Row) => host.holds(row, child.pipes)
+    const holds = (row: Lineage.Row) => host.holds(row, child.files)
     ended = Ending.both(ended, yield* end({ table: host.everybody, carries: holds }))
     yield* closedWithin(taps, lastWords)
   }
@@ -152,7 +152,7 @@ const residueOf = (ended: Ending.Ended, isHeld: boolean): ReadonlyArray<Outcome.
   const named = [
     ...ended.survivors.map(({ row, why }) => residue(row, survivorTexts[why])),
     ...ended.suspects.map((row) =>
-      residue(row, "may have been started by the command: it carries its mark or its pipes")
+      residue(row, "may have been started by the command: it carries its mark or its files")
     )
   ]
   if (!ended.isProved) return [...named, { kind: "process", detail: "the process table could not be read" }]

@@ -115,7 +115,7 @@ export class VirtualHost {
       const child: Child = {
         pid,
         lineage: Lineage.make({ ...leader }, mark),
-        pipes: new Set([pipe]),
+        files: new Set([pipe]),
         exited: Deferred.makeUnsafe(),
         closed: Deferred.makeUnsafe(),
         stdin: { destroy: () => {} } as Writable,
@@ -169,6 +169,7 @@ export class VirtualHost {
     carriesMark: (row, mark) => this.processes.get(row.pid)?.mark === mark ? "Carries" : "Lacks",
     holds: (row, pipes) => pipes.has(this.processes.get(row.pid)?.pipe ?? "") ? "Carries" : "Lacks",
     pipes: () => new Set(),
+    heirloom: () => undefined,
     kill: this.kill,
     start: this.start
   })
