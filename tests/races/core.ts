@@ -1,5 +1,14 @@
 /** A call through every face, cancelled at every moment: the outcome is what the contract says, and nothing is left. */
-import { Approval, type Policy, Policy as Policies, Tool, ToolRegistry, type ToolResult, Wrapper } from "@quiesce/core"
+import {
+  Abortable,
+  Approval,
+  type Policy,
+  Policy as Policies,
+  Tool,
+  ToolRegistry,
+  type ToolResult,
+  Wrapper
+} from "@quiesce/core"
 import { Edge } from "@quiesce/testing"
 import { Deferred, Effect, Fiber, Layer, Schedule, Schema, Semaphore } from "effect"
 import type { Race, Subject } from "./Race.ts"
@@ -292,6 +301,55 @@ const detached: Wrapper.Wrapper = (next) => Effect.flatMap(Effect.forkDetach(nex
 const timed: Wrapper.Wrapper = (next) => Effect.timeout(next, "1 hour")
 const abandoning: Wrapper.Wrapper = (next) => Effect.as(Effect.forkDetach(next, { startImmediately: true }), "made up")
 
+const fallBack = () => Effect.succeed("recovered")
+const insisting: Wrapper.Wrapper = (next) => Effect.uninterruptible(Effect.catchCause(next, fallBack))
+const handling = (next: Wrapper.Next) => Abortable.handling(next, Effect.catchCause(fallBack))
+const raced: Wrapper.Wrapper = (next) => Effect.raceFirst(handling(next), Effect.never)
+const promised = Wrapper.fromPromise(async (next, _, { signal }) => {
+  try {
+    return await next(signal)
+  } catch {
+    return "recovered"
+  }
+})
+
+/** A failure that a handler recovered from is gone, whenever the cancellation comes, and so it is for a wrapper around. */
+const recovered = (...wrappers: ReadonlyArray<Wrapper.Wrapper>) =>
+  Effect.gen(function*() {
+    const edge = yield* Edge.Edge
+    const log = newLog()
+    const registry = yield* registryOf([promiseTool(edge, log, "fails")], Wrapper.layer(wrappers))
+    const controller = edge.controller("ABORT", "why")
+    controller.signal.addEventListener("abort", () => log.cancelled = true)
+    const result = yield* Effect.callback<ToolResult.ToolResult>((resume) => {
+      void registry.executePromise({ ...input, signal: controller.signal }).then((it) => resume(Effect.succeed(it)))
+    })
+    yield* leavesNothing(registry)
+    if (log.entered !== log.ended) throw new Error("the call is over and its body is not")
+    if (result._tag === "Success" && result.value === "recovered") return "recovered"
+    const code = result._tag === "Success" ? "Success" : result.error.code
+    if (!log.cancelled || !code.startsWith("ABORTED")) throw new Error(`a handler ran, and it is ${code}`)
+    return code
+  })
+
+/** Cancelled by the caller, by a wrapper, or by both: a failure that nobody took stays, whoever came first. */
+const fromTwoSides = (ending: Ending, around: Wrapper.Wrapper) =>
+  Effect.gen(function*() {
+    const edge = yield* Edge.Edge
+    const log = newLog()
+    const [outer, inner] = [edge.controller("ABORT", "why"), edge.controller("ABORT INSIDE", "why")]
+    for (const { signal } of [outer, inner]) signal.addEventListener("abort", () => log.cancelled = true)
+    const registry = yield* registryOf(
+      [promiseTool(edge, log, ending)],
+      Wrapper.layer([(next, call) => around(Wrapper.withCancel(next, inner.signal), call)])
+    )
+    const result = yield* Effect.callback<ToolResult.ToolResult>((resume) => {
+      void registry.executePromise({ ...input, signal: outer.signal }).then((it) => resume(Effect.succeed(it)))
+    })
+    yield* leavesNothing(registry)
+    return judge(log, ending, result)
+  })
+
 /** Two calls on one signal: each has its own result, and the signal one listener. */
 const sharedSignal = Effect.gen(function*() {
   const edge = yield* Edge.Edge
@@ -423,6 +481,18 @@ export const core: Subject = {
       race(`Effect.timeout around a body that ${it}`, wrapped(it, timed), "CALL-09", "CALL-12"),
       race(`a detached fiber around a body that ${it}`, wrapped(it, detached), "CALL-12")
     ]),
+    race("a handler that insists around a body that fails", recovered(insisting), "CALL-09"),
+    race("`handling` around a body that fails", recovered(handling), "CALL-09"),
+    race("`handling` inside a race and `mapError`", recovered(renamed, raced), "CALL-09"),
+    race("a promise wrapper that recovers", recovered(promised), "CALL-09"),
+    ...endings.map((it): Race => ({
+      ...race(`mapError, and a cancellation from two sides: a body that ${it}`, fromTwoSides(it, renamed), "CALL-09"),
+      preemptions: { ci: 0, heavy: 1 }
+    })),
+    ...endings.map((it): Race => ({
+      ...race(`a timeout, and a cancellation from two sides: a body that ${it}`, fromTwoSides(it, timed), "CALL-09"),
+      preemptions: { ci: 0, heavy: 1 }
+    })),
     race("a wrapper that settles first", wrapped("succeeds", abandoning), "CALL-07"),
     race("two calls on one signal", sharedSignal, "CALL-16", "CALL-29"),
     ...endings.map((it) => race(`a call inside a call: a body that ${it}`, nested(it), "CALL-26")),
