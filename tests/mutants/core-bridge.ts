@@ -3,6 +3,7 @@ import type { Mutant } from "./Mutant.ts"
 
 const src = "packages/core/src"
 const work = `${src}/internal/work.ts`
+const tie = `${src}/internal/tie.ts`
 const hub = `${src}/internal/signalHub.ts`
 const deadline = `${src}/internal/deadline.ts`
 const idle = `${src}/internal/idle.ts`
@@ -19,8 +20,8 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
   {
     name: "an interrupted promise is abandoned",
     clause: "BRIDGE-01",
-    file: work,
-    find: "return finish(work) as Effect.Effect<void>",
+    file: tie,
+    find: "return halt(work) as Effect.Effect<void>",
     replace: "return Effect.sync(() => work.interrupt(Cancellation.interrupted))",
     test: by(
       "Abortable",
@@ -31,7 +32,7 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
     name: "an interrupted promise is waited for and not told",
     clause: "BRIDGE-01",
     file: work,
-    find: "    this.#controller?.abort(this.cancellation.abortReason)\n",
+    find: "    this.#controller?.abort(cancellation.abortReason)\n",
     replace: "",
     test: by(
       "Abortable",
@@ -73,7 +74,7 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
   {
     name: "a failure in the starting operation is replaced by the interrupt that is pending",
     clause: "BRIDGE-01",
-    file: work,
+    file: tie,
     find: "} else if (work.exit._tag === \"Success\") {",
     replace: "} else if (work.cancellation === undefined) {",
     test: by(
@@ -84,27 +85,27 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
   {
     name: "a wake-up is lost: whoever asks after the end waits for ever",
     clause: "BRIDGE-02",
-    file: work,
-    find: `    work.exit !== undefined
-      ? Effect.succeed(work.exit)
-      : Effect.callback((resume) => work.observe((exit) => resume(Effect.succeed(exit))))`,
-    replace: `    Effect.callback((resume) => {
-      if (work.exit === undefined) work.observe((exit) => resume(Effect.succeed(exit)))
-    })`,
+    file: tie,
+    find:
+      "    work.exit !== undefined\n      ? Effect.succeed(work.exit)\n      : Effect.callback((resume) => {\n        const observer = (exit: Exit.Exit<A, E>) => resume(Effect.succeed(exit))\n        work.observe(observer)\n",
+    replace:
+      "    Effect.callback((resume) => {\n        const observer = (exit: Exit.Exit<A, E>) => resume(Effect.succeed(exit))\n        if (work.exit === undefined) work.observe(observer)\n",
     test: race("a promise that succeeds while its fiber is interrupted is awaited, and what it rejects with is kept")
   },
   {
     name: "a promise is started before anything waits for it",
     clause: ["BRIDGE-02", "BRIDGE-01"],
-    file: work,
+    file: tie,
     find: `  Effect.withFiber((fiber) =>
     Effect.callback<A, E>((resume) => {
       const work = make(fiber.context)
+      work.awaitedBy = fiber
       work.start(fiber.context)
 `,
     replace: `  Effect.flatMap(
     Effect.withFiber((fiber) => {
       const work = make(fiber.context)
+      work.awaitedBy = fiber
       work.start(fiber.context)
       return Effect.succeed([fiber, work] as const)
     }),
@@ -182,8 +183,8 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
     name: "every body costs a controller",
     clause: "BRIDGE-05",
     file: work,
-    find: "    this.owner = options.owner\n",
-    replace: "    this.owner = options.owner\n    void this.signal\n",
+    find: "    this.owner = options.owns\n",
+    replace: "    this.owner = options.owns\n    void this.signal\n",
     test: by(
       "BodySignal",
       "a body that is a promise function > costs nothing to a body that does not look, however it ends"
@@ -257,7 +258,7 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
     name: "an effect that aborts its own signal before it waits is not interrupted",
     clause: "BRIDGE-07",
     file: work,
-    find: "      this.#fiber = fiber as Fiber.Fiber<A, unknown>\n",
+    find: "      this.fiber = fiber as Fiber.Fiber<A, unknown>\n",
     replace: "      void fiber\n",
     test: by(
       "Abortable",
@@ -326,8 +327,8 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
     name: "whatever stops the work, its deadline gets the blame",
     clause: "TIME-02",
     file: work,
-    find: "if (cancellation === expiry?.cancellation) {",
-    replace: "if (expiry !== undefined) {",
+    find: "if (cancellation !== expiry?.cancellation) {",
+    replace: "if (expiry === undefined) {",
     test: by("Deadline", "Deadline.within > is no failure of work that something else stopped first")
   },
   {

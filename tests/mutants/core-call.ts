@@ -66,25 +66,25 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "finalizeContent is looked up when it is needed",
     clause: "CALL-02",
     file: `${src}/internal/pipeline.ts`,
-    find: "finalize(call, finalizeContent, outcome, contexts)",
-    replace: "finalize(call, call.registry.lookup(call.pending.name)?.definition.finalizeContent, outcome, contexts)",
+    find: "call.launched?.definition.finalizeContent",
+    replace: "call.registry.lookup(call.pending.name)?.definition.finalizeContent",
     test: { file: `${test}/Materialize.test.ts`, title: "finalizeContent is the one of the tool that was visible" }
   },
   {
     name: "a call that was cancelled before is not told that its arguments are no JSON",
     clause: "CALL-03",
     file: `${src}/internal/pipeline.ts`,
-    find: "  if (unusable !== undefined) return publish(unusable)\n  call.listen()\n",
+    find: "    // It wins over a cancellation that was there before (CALL-03).\n    return Outcome.notJson(thrown)\n",
     replace:
-      "  call.listen()\n  if (unusable !== undefined && call.cancellation === undefined) return publish(unusable)\n",
+      "    call.listen()\n    return call.cancellation === undefined ? Outcome.notJson(thrown) : Outcome.aborted(call)\n",
     test: { file: `${test}/Materialize.test.ts`, title: "a materialization failure wins over a cancellation" }
   },
   {
     name: "a pre-aborted call begins",
     clause: "CALL-04",
     file: `${src}/internal/pipeline.ts`,
-    find: "  if (call.cancellation !== undefined) return publish(Outcome.aborted(call))\n",
-    replace: "",
+    find: "  return call.cancellation === undefined ? undefined : Outcome.aborted(call)\n",
+    replace: "  return undefined\n",
     test: {
       file: `${test}/PreAborted.test.ts`,
       title: "a call made through executePromise with an aborted signal > is over at once, whatever its tool"
@@ -93,9 +93,10 @@ export const callMutants: ReadonlyArray<Mutant> = [
   {
     name: "the fiber that its own arguments interrupt makes its call all the same",
     clause: "CALL-04",
-    file: `${src}/internal/call.ts`,
-    find: "    this.hear()\n    if (signal !== undefined",
-    replace: "    if (signal !== undefined",
+    file: `${src}/internal/caller.ts`,
+    find: "    return this.#launcher !== undefined && isInterruptionPending(this.#launcher)\n",
+    replace:
+      "    return this.#launcher !== undefined && isInterruptionPending(this.#launcher) && this.#subscription !== undefined\n",
     test: { file: `${test}/PreAborted.test.ts`, title: "execute > a call that its own arguments cancel" }
   },
   {
@@ -135,8 +136,8 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "a run of `next` that a wrapper left is interrupted and not awaited",
     clause: "CALL-07",
     file: `${src}/internal/dispatch.ts`,
-    find: "  return quiescence(inner)\n",
-    replace: "  return Effect.void\n",
+    find: "  return Effect.flatMap(quiescence(inner), conclude)\n",
+    replace: "  return conclude()\n",
     test: {
       file: `${test}/Quiescence.test.ts`,
       title: "a wrapper that detaches it and answers itself > the run is interrupted and awaited"
@@ -146,8 +147,8 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "a wrapper may leave a run of `next` behind",
     clause: "CALL-07",
     file: `${src}/internal/dispatch.ts`,
-    find: "    return Effect.onExit(run, () => settle(level))",
-    replace: "    return run",
+    find: "    return Effect.onExit(run, (exit) => settle(level, exit, fiber))",
+    replace: "    return fiber && settle ? run : run",
     test: {
       file: `${test}/Quiescence.test.ts`,
       title: "a wrapper that detaches it and fails > the run is interrupted and awaited"
@@ -168,9 +169,8 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "a result is published while a child fiber of a stage is alive",
     clause: "CALL-07",
     file: `${src}/internal/pipeline.ts`,
-    find: "    return () => call.registry.publish(call, finalize(call, finalizeContent, outcome, contexts))",
-    replace:
-      "    const result = call.registry.publish(call, finalize(call, finalizeContent, outcome, contexts))\n    return () => result",
+    find: "  return () => call.registry.publish(call, finalize(call, outcome, contexts))",
+    replace: "  const result = call.registry.publish(call, finalize(call, outcome, contexts))\n  return () => result",
     test: {
       file: `${test}/Quiescence.test.ts`,
       title: "a child fiber that a stage leaves running > of a wrapper is interrupted"
@@ -180,8 +180,8 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "the contexts of a cancelled call are dropped",
     clause: "CALL-08",
     file: `${src}/internal/pipeline.ts`,
-    find: "[outcome, call.deferred]",
-    replace: "[outcome, call.cancellation === undefined ? call.deferred : []]",
+    find: "[attempted, call.deferred]",
+    replace: "[attempted, call.cancellation === undefined ? call.deferred : []]",
     test: {
       file: `${test}/Quiescence.test.ts`,
       title: "start > a body that is a promise function > cancelled after it was invoked"
@@ -220,7 +220,7 @@ export const callMutants: ReadonlyArray<Mutant> = [
   {
     name: "a failure that a handler recovered from comes back",
     clause: "CALL-09",
-    file: `${src}/internal/work.ts`,
+    file: `${src}/internal/tie.ts`,
     find: "  while (at.awaitedBy !== fiber) {\n",
     replace: "  if (at.awaitedBy === fiber) return causeOf(at.exit)\n  while (at.awaitedBy !== fiber) {\n",
     test: {
@@ -231,7 +231,7 @@ export const callMutants: ReadonlyArray<Mutant> = [
   {
     name: "a failure that a handler around a deadline recovered from comes back",
     clause: "CALL-09",
-    file: `${src}/internal/work.ts`,
+    file: `${src}/internal/tie.ts`,
     find: "if (around?.exit === undefined) {",
     replace: "if (true) {",
     test: {
@@ -261,7 +261,7 @@ export const callMutants: ReadonlyArray<Mutant> = [
   {
     name: "a deadline inside what a timeout interrupts is forgotten",
     clause: "TIME-02",
-    file: `${src}/internal/work.ts`,
+    file: `${src}/internal/tie.ts`,
     find: "failedLate = around.failedLate || (",
     replace: "failedLate = (",
     test: { file: `${test}/Precedence.test.ts`, title: "which came first, inside `Effect.timeout`" }
@@ -289,25 +289,25 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "post-policy is cut short",
     clause: "CALL-10",
     file: `${src}/internal/pipeline.ts`,
-    find: "      effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...contexts]))))",
+    find: "    effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...contexts]))))",
     replace:
-      "      Effect.interruptible(\n        effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...contexts]))))\n      )",
+      "    Effect.interruptible(\n      effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...contexts]))))\n    )",
     test: { file: `${test}/Precedence.test.ts`, title: "one that accepts after the cancel replaces only a success" }
   },
   {
     name: "a cancel while post-policy reviews comes too late",
     clause: "CALL-10",
     file: `${src}/internal/pipeline.ts`,
-    find: "reviewed[0]._tag === \"Success\" && call.cancellation !== undefined",
-    replace: "false",
+    find: "Outcome.unlessCancelled(call, outcome)",
+    replace: "outcome",
     test: { file: `${test}/Precedence.test.ts`, title: "a cancel counts until it returns" }
   },
   {
     name: "a call counts as dispatched once it is admitted",
     clause: "CALL-11",
     file: `${src}/internal/pipeline.ts`,
-    find: "  call.admit(call.cancellation === undefined)\n",
-    replace: "  call.admit(call.cancellation === undefined)\n  call.dispatched = true\n",
+    find: "  call.admission.tell(call.cancellation === undefined)\n",
+    replace: "  call.admission.tell(call.cancellation === undefined)\n  call.dispatched = true\n",
     test: {
       file: `${test}/Stages.test.ts`,
       title: "an outcome decided by a cancel while a wrapper waits > which stages run"
@@ -317,8 +317,8 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "a cancel reaches only what the call's own fiber awaits interruptibly",
     clause: "CALL-12",
     file: `${src}/internal/call.ts`,
-    find: "this.#works[index]?.interrupt(cancellation)\n    this.#fiber",
-    replace: "void index\n    this.#fiber",
+    find: "    for (let index = this.works.length - 1; index >= 0; index--) to.push(this.works[index]!)\n",
+    replace: "",
     test: {
       file: `${test}/WrapperCancellation.test.ts`,
       title: "a wrapper cannot take the caller's cancellation away > by running `next` uninterruptibly"
@@ -328,8 +328,8 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "a wrapper's cancellation stops at an inner wrapper that is uninterruptible",
     clause: "CALL-12",
     file: `${src}/internal/work.ts`,
-    find: "    this.owner?.call.interruptInside(this, this.cancellation)\n",
-    replace: "",
+    find: "      if (Ward.isInside(inner.outer, this)) to.push(inner)\n",
+    replace: "      if (Ward.isInside(inner.outer, this)) void inner\n",
     test: {
       file: `${test}/WrapperCancellation.test.ts`,
       title:
@@ -372,9 +372,9 @@ export const callMutants: ReadonlyArray<Mutant> = [
   {
     name: "what a wrapper answers is not checked",
     clause: "CALL-14",
-    file: `${src}/internal/dispatch.ts`,
-    find: "entry.definition.success.decode(",
-    replace: "Effect.succeed(",
+    file: `${src}/internal/value.ts`,
+    find: "begin(() => entry.definition.success.decode(copied))",
+    replace: "Effect.succeed(copied)",
     test: { file: `${test}/Wrapper.test.ts`, title: "what the schema refuses is INVALID_OUTPUT" }
   },
   {
@@ -437,15 +437,15 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "the last cancellation is the reason",
     clause: "CALL-17",
     file: `${src}/internal/call.ts`,
-    find: "if (this.sealed || this.cancellation !== undefined) return\n    this.cancellation",
-    replace: "if (this.sealed) return\n    this.cancellation",
+    find: "if (this.over || this.cancellation !== undefined) return undefined\n    this.cancellation",
+    replace: "if (this.over) return undefined\n    this.cancellation",
     test: { file: `${test}/Reasons.test.ts`, title: "wins: what comes later changes neither the signal" }
   },
   {
     name: "an interrupter does not wait for the body",
     clause: "CALL-18",
     file: `${src}/internal/faces.ts`,
-    find: "return Effect.callback((resume) => call.observe(() => resume(Effect.void)))",
+    find: "return Effect.callback((resume) => call.exit.observe(() => resume(Effect.void)))",
     replace: "return Effect.void",
     test: { file: `${test}/Caller.test.ts`, title: "while the body runs: the interrupter waits" }
   },
@@ -461,9 +461,9 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "an unknown tool is refused before the policy has seen its name",
     clause: "CALL-19",
     file: `${src}/internal/pipeline.ts`,
-    find: "  if (call.cancellation !== undefined) return publish(Outcome.aborted(call))\n",
+    find: "  return call.cancellation === undefined ? undefined : Outcome.aborted(call)\n",
     replace:
-      "  if (call.cancellation !== undefined) return publish(Outcome.aborted(call))\n  if (call.entry === undefined) return publish(Outcome.unknownTool(call.pending.name))\n",
+      "  if (call.cancellation === undefined && call.entry === undefined) return Outcome.unknownTool(call.pending.name)\n  return call.cancellation === undefined ? undefined : Outcome.aborted(call)\n",
     test: { file: `${test}/Schemas.test.ts`, title: "is UNKNOWN_TOOL once pre-policy has seen the name" }
   },
   {
@@ -506,7 +506,7 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "post-policy reviews a wrapper's fault",
     clause: "CALL-22",
     file: `${src}/internal/pipeline.ts`,
-    find: "if (isFinal(outcome)) break",
+    find: "if (Outcome.isFinal(reviewed[0])) break",
     replace: "if (false) break",
     test: { file: `${test}/Stages.test.ts`, title: "an outcome decided by a wrapper that threw > which stages run" }
   },
@@ -523,7 +523,7 @@ export const callMutants: ReadonlyArray<Mutant> = [
     clause: "CALL-22",
     file: `${src}/internal/pipeline.ts`,
     find:
-      "    if (answered._tag === \"Failure\") return yield* settle(Outcome.ofApproval(call, answered.cause))\n    const refused = Outcome.ofAnswer(call, answered.value)\n    if (refused",
+      "    if (answered._tag === \"Failure\") return Outcome.ofApproval(call, answered.cause)\n    const refused = Outcome.ofAnswer(call, answered.value)\n    if (refused",
     replace:
       "    const refused = answered._tag === \"Failure\" ? undefined : Outcome.ofAnswer(call, answered.value)\n    if (refused",
     test: { file: `${test}/Stages.test.ts`, title: "a channel that throws denies, with its own reason" }
@@ -531,10 +531,10 @@ export const callMutants: ReadonlyArray<Mutant> = [
   {
     name: "an abort that another listener stopped is not noticed",
     clause: "CALL-05",
-    file: `${src}/internal/call.ts`,
-    find:
-      "    if (signal?.aborted === true) this.cancel(Cancellation.byCaller(signal.reason))\n    else if (this.#launcher",
-    replace: "    if (this.#launcher",
+    file: `${src}/internal/caller.ts`,
+    find: "    if (this.#signal?.aborted === true) return Cancellation.byCaller(this.#signal.reason)\n",
+    replace:
+      "    if (this.#subscription === undefined && this.#signal?.aborted === true) return Cancellation.byCaller(this.#signal.reason)\n",
     test: { file: `${test}/Listeners.test.ts`, title: "that stops the event: what waits is not told" }
   },
   {

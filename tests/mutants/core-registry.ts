@@ -136,8 +136,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "the end of a registration does not wait for its calls",
     clause: "CALL-25",
     file: `${src}/internal/registry.ts`,
-    find: "Effect.forEach(calls.filter((call) => !except.has(call)), awaitEnd, { discard: true })",
-    replace: "Effect.asVoid(Effect.forkDetach(Effect.forEach(calls, awaitEnd, { discard: true })))",
+    find: "return this.idle(except, new Set(calls))",
+    replace: "return Effect.asVoid(Effect.forkDetach(this.idle(except, new Set(calls))))",
     test: { file: `${test}/ToolRegistry.registration.test.ts`, title: "ends with its scope: the tool is gone" }
   },
   {
@@ -164,8 +164,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "a registration that waits for the call that ends it",
     clause: "CALL-25",
     file: `${src}/internal/registry.ts`,
-    find: "calls.filter((call) => !except.has(call))",
-    replace: "calls",
+    find: "return this.idle(except, new Set(calls))",
+    replace: "return this.idle(except && new Set(), new Set(calls))",
     test: { file: `${test}/ToolRegistry.registration.test.ts`, title: "can be ended by a body of its own tool" }
   },
   {
@@ -180,7 +180,7 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "the token of a call that is over is good for another call",
     clause: "CALL-26",
     file: `${src}/internal/call.ts`,
-    find: "      this.#owner.over = this.#closed\n",
+    find: "      this.#owner.over = this.#phase !== \"open\"\n",
     replace: "",
     test: { file: `${test}/ToolRegistry.nested.test.ts`, title: "after the body is over never starts" }
   },
@@ -188,7 +188,7 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "a stage of a cancelled call can call",
     clause: "CALL-26",
     file: `${src}/internal/call.ts`,
-    find: "      if (this.cancellation !== undefined) this.#owner.cancel(this.cancellation)\n",
+    find: "      if (this.cancellation !== undefined) this.#owner.note(this.cancellation)\n",
     replace: "",
     test: {
       file: `${test}/ToolRegistry.nested.test.ts`,
@@ -199,8 +199,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "what a body leaves running is left running",
     clause: "CALL-26",
     file: `${src}/internal/work.ts`,
-    find: "    else owner.end(() => this.#settled(exit))\n",
-    replace: "    else this.#settled(exit)\n",
+    find: "    else owns.end(() => this.#prepare(exit))\n",
+    replace: "    else this.#prepare(exit)\n",
     test: { file: `${test}/ToolRegistry.nested.test.ts`, title: "left running by an effect body is cancelled" }
   },
   {
@@ -215,8 +215,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "what a stage leaves running is left running",
     clause: "CALL-26",
     file: `${src}/internal/pipeline.ts`,
-    find: "return owner === undefined ? Effect.succeed(last()) : Effect.map(endOwned(owner), last)",
-    replace: "void endOwned\n  void owner\n  return Effect.succeed(last())",
+    find: "  if (nested !== undefined) yield* endNested(nested)\n",
+    replace: "  void [nested, endNested]\n",
     test: {
       file: `${test}/ToolRegistry.nested.test.ts`,
       title: "by a wrapper left running, it is cancelled before that call settles"
@@ -270,7 +270,7 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "a call that is not quiet is not watched",
     clause: "CALL-27",
     file: `${src}/internal/call.ts`,
-    find: "    if (!this.sealed) this.registry.watch(this)\n",
+    find: "    if (!this.over) this.registry.watch(this)\n",
     replace: "",
     test: {
       file: `${test}/ToolRegistry.visibility.test.ts`,
@@ -400,9 +400,9 @@ export const registryMutants: ReadonlyArray<Mutant> = [
   {
     name: "who waits inside a call waits for itself",
     clause: "CALL-28",
-    file: `${src}/internal/faces.ts`,
-    find: "      calls.add(owner.call)\n",
-    replace: "",
+    file: `${src}/internal/call.ts`,
+    find: "new Set<Call>([this])",
+    replace: "new Set<Call>()",
     test: {
       file: `${test}/ToolRegistry.lifecycle.test.ts`,
       title: "whenIdle in its body waits for the others and not for that call"
@@ -411,9 +411,9 @@ export const registryMutants: ReadonlyArray<Mutant> = [
   {
     name: "who waits inside a call waits for the calls around it",
     clause: "CALL-28",
-    file: `${src}/internal/faces.ts`,
-    find: "owner = owner.call.parent) {\n      calls.add",
-    replace: "owner = undefined) {\n      calls.add",
+    file: `${src}/internal/call.ts`,
+    find: "    for (let { parent } = this; parent !== undefined; { parent } = parent.call) calls.add(parent.call)\n",
+    replace: "",
     test: {
       file: `${test}/ToolRegistry.lifecycle.test.ts`,
       title: "whenIdle of an inner call waits for none of those around it"
@@ -423,8 +423,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "whenIdle waits for nothing",
     clause: "CALL-28",
     file: `${src}/internal/registry.ts`,
-    find: "if (this.#isIdle(waiter)) return resume(Effect.void)",
-    replace: "if (this.#isIdle(waiter) || !this.closed) return resume(Effect.void)",
+    find: "      if (!this.#isIdle(waiter)) continue\n",
+    replace: "      if (!this.#isIdle(waiter) && this.closed) continue\n",
     test: {
       file: `${test}/ToolRegistry.lifecycle.test.ts`,
       title: "resolves for everybody once the last call is quiet"
@@ -434,8 +434,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "a waiter inside a Toolbox's call waits for that call",
     clause: "CALL-28",
     file: `${src}/Toolbox.ts`,
-    find: "call = call.parent?.call) calls.add(call)",
-    replace: "call = call.parent?.call) calls.delete(call)",
+    find: "inside === undefined ? new Set() : Token.call(inside).lineage",
+    replace: "inside === undefined || Token.call(inside) ? new Set() : Token.call(inside).lineage",
     test: { file: `${test}/Toolbox.test.ts`, title: "whenIdle from inside a call does not wait for that call" }
   },
   {
@@ -515,9 +515,9 @@ export const registryMutants: ReadonlyArray<Mutant> = [
   {
     name: "a declared failure is written without the tool's services",
     clause: "CALL-30",
-    file: `${src}/internal/dispatch.ts`,
-    find: "Effect.runForkWith(call.services)(failure.encode(thrown))",
-    replace: "Effect.runFork(failure.encode(thrown))",
+    file: `${src}/internal/value.ts`,
+    find: "work.start(Ward.enter(call.services, body))",
+    replace: "work.start(Ward.enter(call.registry.fiberContext(Context.empty()), body))",
     test: {
       file: `${test}/ToolRegistry.call.test.ts`,
       title: "needs none of the services that the tool's schemas need"
@@ -799,8 +799,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "the reason null is replaced",
     clause: "PROMISE-01",
     file: `${src}/Toolbox.ts`,
-    find: "cause === undefined ? Cancellation",
-    replace: "cause === undefined || cause === null ? Cancellation",
+    find: "cause === undefined ? Faces",
+    replace: "cause === undefined || cause === null ? Faces",
     test: { file: `${test}/Toolbox.test.ts`, title: "for the caller's own reason: null" }
   },
   {

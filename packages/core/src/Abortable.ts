@@ -13,8 +13,9 @@ import { dual } from "effect/Function"
 import type * as Scope from "effect/Scope"
 import * as Cancellation from "./internal/cancellation.ts"
 import * as SignalHub from "./internal/signalHub.ts"
+import { tie } from "./internal/tie.ts"
 import * as Ward from "./internal/ward.ts"
-import { FiberWork, PromiseWork, type Source, tie } from "./internal/work.ts"
+import { FiberWork, PromiseWork, type Source } from "./internal/work.ts"
 
 /**
  * Runs a promise function as an effect.

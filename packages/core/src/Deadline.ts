@@ -12,7 +12,8 @@ import type * as Stream from "effect/Stream"
 import { DeadlineExceeded, expiry } from "./internal/deadline.ts"
 import * as Guarded from "./internal/idle.ts"
 import { IdleIterator } from "./internal/idleIterator.ts"
-import { FiberWork, tie } from "./internal/work.ts"
+import { tie } from "./internal/tie.ts"
+import { FiberWork } from "./internal/work.ts"
 
 export { DeadlineExceeded }
 

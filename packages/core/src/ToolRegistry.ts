@@ -38,6 +38,7 @@ export interface Call {
 export interface InFlight {
   readonly callId: string
   readonly name: string
+  readonly token: ToolCall.Token
   readonly stage: Stage
   /** The time of the clock at which the stage began, in milliseconds. */
   readonly sinceMillis: number

@@ -2,8 +2,7 @@
  * The one outcome of a call, as data that crosses a log or a wire and comes back.
  *
  * A result says two things that a message cannot: by its code what decided the call, and by `dispatched` whether the
- * body was invoked. What was not dispatched has not reached the
- * tool; what a wrapper did in its place is the wrapper's.
+ * body was invoked. What was not dispatched has not reached the tool; what a wrapper did in its place is the wrapper's.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -132,6 +131,10 @@ export class ToolCallFailed<F = never> extends Data.TaggedError("ToolCallFailed"
 }> {
   declare readonly failure: F | undefined
 
+  constructor({ failure, result }: { readonly result: Failure; readonly failure?: F | undefined }) {
+    super({ code: result.error.code, dispatched: result.dispatched, result, failure })
+  }
+
   override get message(): string {
     return `${this.result.name}: ${this.result.error.message} (${this.code})`
   }
@@ -141,11 +144,4 @@ export class ToolCallFailed<F = never> extends Data.TaggedError("ToolCallFailed"
 export const toEffect = <A>(result: ToolResult<A>): Effect.Effect<A, ToolCallFailed> =>
   result._tag === "Success"
     ? Effect.succeed(result.value)
-    : Effect.fail(
-      new ToolCallFailed<never>({
-        code: result.error.code,
-        dispatched: result.dispatched,
-        result,
-        failure: undefined
-      })
-    )
+    : Effect.fail(new ToolCallFailed<never>({ result }))

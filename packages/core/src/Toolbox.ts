@@ -81,11 +81,7 @@ export const make = (options: Options): Toolbox => {
     schemas: () => Faces.schemas(registry),
     inFlight: () => Array.from(registry.inFlight, Faces.status),
     cancel: (which, cause) =>
-      Faces.cancel(
-        registry,
-        which,
-        Cancellation.byCaller(cause === undefined ? Cancellation.abortError("the call was cancelled") : cause)
-      ),
+      Faces.cancel(registry, which, cause === undefined ? Faces.byHand() : Cancellation.byCaller(cause)),
     whenIdle: (inside) => Effect.runPromise(registry.idle(around(inside))),
     close,
     [Symbol.asyncDispose]: () => close()
@@ -124,8 +120,5 @@ const answered =
   }
 
 /** The call of `inside` and those around it. */
-const around = (inside: ToolCall.Token | undefined): ReadonlySet<Call> => {
-  const calls = new Set<Call>()
-  for (let call = inside && Token.call(inside); call !== undefined; call = call.parent?.call) calls.add(call)
-  return calls
-}
+const around = (inside: ToolCall.Token | undefined): ReadonlySet<Call> =>
+  inside === undefined ? new Set() : Token.call(inside).lineage

@@ -4,11 +4,12 @@
  * A call is one fiber, started uninterruptible; the pipeline opens windows in it in which it waits. What the pipeline
  * runs on other fibers (a body, the rest of the call inside a wrapper) is in `works`.
  *
- * 1. The first cancellation counts. It is recorded before anything is interrupted, and reaches the innermost work first.
- * 2. Once `sealed` a call cannot be cancelled: its outcome stands. What is left is the end of the child fibers that a stage
- *    may have forked, and then synchronous.
+ * 1. The first cancellation counts. All that is inside knows it before anything is interrupted, the innermost first.
+ * 2. Once it is `sealed` its outcome stands. What is left is the end of the child fibers that a stage may have forked; a
+ *    call that is cancelled while they hold it up shows it, and is reported like any other.
  * 3. `dispatched` is set in the operation that invokes the body, and never taken back.
  */
+import type * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -19,12 +20,14 @@ import type * as Fiber from "effect/Fiber"
 import type { Json } from "../Json.ts"
 import type * as ToolCall from "../ToolCall.ts"
 import * as ToolResult from "../ToolResult.ts"
-import * as Cancellation from "./cancellation.ts"
+import { Caller } from "./caller.ts"
+import type * as Cancellation from "./cancellation.ts"
 import { inherit } from "./context.ts"
-import { type Failed, none, toFailure } from "./outcome.ts"
+import { Once } from "./once.ts"
+import * as Outcome from "./outcome.ts"
 import type { Publish } from "./pipeline.ts"
 import type { Entry, Registry } from "./registry.ts"
-import * as SignalHub from "./signalHub.ts"
+import { stop, type Stoppable } from "./stopping.ts"
 import { Token } from "./token.ts"
 import * as Trace from "./trace.ts"
 import * as Ward from "./ward.ts"
@@ -32,7 +35,24 @@ import type { Work } from "./work.ts"
 
 export type Stage = "pre" | "approval" | "wrappers" | "body" | "post" | "settling"
 
-export class Call implements Ward.Ward, Ward.Owned {
+/**
+ * How far a call has come, whatever its stage: no call can be made inside it any more (`closed`), its outcome stands
+ * (`sealed`), its result is published (`over`).
+ */
+type Phase = "open" | "closed" | "sealed" | "over"
+
+/**
+ * A call is launched, and settles, in an operation of whoever waits for it. So calls inside calls are frames on frames of
+ * one stack, some fifty for each and more for each wrapper; after so many levels a hop to the scheduler begins a new stack.
+ */
+const levelsPerStack = 16
+
+type Pipeline = (call: Call, fault?: Outcome.Failed) => Effect.Effect<Publish>
+
+/** A stage can end the call's fiber once, and then a post-policy once more. What ends it after that is a fault of ours. */
+const maxFaults = 2
+
+export class Call implements Ward.Ward, Stoppable {
   readonly registry: Registry
   readonly input: ToolCall.Input
   /** The context of the call's fiber, less its ward. */
@@ -41,7 +61,11 @@ export class Call implements Ward.Ward, Ward.Owned {
   /** The owner inside which this call was made. */
   readonly parent: Ward.Owner | undefined
   readonly outer = undefined
+  /** How many calls it is inside of. */
+  readonly depth: number
   readonly clock: Clock.Clock
+  /** The tool as it was visible when the call was launched. */
+  readonly launched: Entry | undefined
   /** The tool, as far as it is known: first when the call is launched, and again when it is looked up for good. */
   entry: Entry | undefined
   pending: ToolCall.Pending
@@ -49,41 +73,40 @@ export class Call implements Ward.Ward, Ward.Owned {
   readonly launchedMillis: number
   stage: Stage = "pre"
   sinceMillis: number
+  /** What a failure of the stage at hand makes of the call; none before the first. */
+  reading: ((call: Call, cause: Cause.Cause<unknown>) => Outcome.Failed) | undefined = undefined
   /** Present where somebody traces. */
   trace: Trace.Trace | undefined = undefined
   cancellation: Cancellation.Cancellation | undefined = undefined
   cancelledAtMillis = 0
-  sealed = false
   dispatched = false
   journaled = false
   concludesTurn = false
   /** The latest run of the body. */
   body: Work<any, any> | undefined = undefined
+  readonly works: Array<Work<any, any>> = []
   readonly bodyContexts: Array<Json> = []
   readonly wrapperContexts: Array<Json> = []
   readonly residue: Array<ToolResult.Residue> = []
 
-  readonly #signal: AbortSignal | undefined
-  readonly #launched: Entry | undefined
-  /** While the call is being launched: the fiber in whose operation that happens. */
-  #launcher: Fiber.Fiber<unknown, unknown> | undefined
-  readonly #works: Array<Work<any, any>> = []
-  readonly #observers = new Set<(exit: Exit.Exit<ToolResult.ToolResult>) => void>()
-  #exit: Exit.Exit<ToolResult.ToolResult> | undefined = undefined
+  /** Told once the call has settled and its fiber is over. */
+  readonly exit = new Once<Exit.Exit<ToolResult.ToolResult>>()
+  /** Whether the call got past policy and approval; only the first word counts. */
+  readonly admission = new Once<boolean>()
+  readonly #caller: Caller
+  #phase: Phase = "open"
+  #faults = 0
   #fiber: Fiber.Fiber<unknown, unknown> | undefined = undefined
   #owner: Ward.Owner | undefined = undefined
-  #closed = false
-  #subscription: SignalHub.Subscription | undefined = undefined
-  #admitted: boolean | undefined = undefined
-  #admissions: Array<(admitted: boolean) => void> | undefined = undefined
   /** Weak, since a wrapper may retry for as long as it likes. */
-  #issued: WeakSet<object> | undefined = undefined
+  #errors: WeakSet<object> | undefined = undefined
 
   constructor(launch: {
     readonly registry: Registry
     readonly input: ToolCall.Input
     readonly entry: Entry | undefined
     readonly parent: Ward.Owner | undefined
+    readonly depth: number
     readonly signal: AbortSignal | undefined
     readonly fiber: Fiber.Fiber<unknown, unknown> | undefined
     readonly context: Context.Context<never>
@@ -92,65 +115,96 @@ export class Call implements Ward.Ward, Ward.Owned {
     this.input = launch.input
     this.context = launch.context
     this.parent = launch.parent
+    this.depth = launch.depth
     this.clock = Context.get(launch.context, Clock.Clock)
     this.launchedMillis = this.sinceMillis = this.clock.currentTimeMillisUnsafe()
-    this.entry = this.#launched = launch.entry
-    this.#signal = launch.signal
-    this.#launcher = launch.fiber
+    this.entry = this.launched = launch.entry
+    this.#caller = new Caller(launch.signal, launch.fiber)
     this.pending = this.#view(null, emptyMetadata)
   }
 
-  /** Runs the pipeline in the call's fiber, up to its first wait. */
-  start(pipeline: Effect.Effect<Publish>): void {
+  /** Runs `pipeline` in the call's fiber, up to its first wait. */
+  start(pipeline: Pipeline): void {
     this.trace = Trace.open(this)
     if (this.trace !== undefined) this.context = this.trace.context
+    this.#run(pipeline)
+    this.#caller.launched()
+  }
+
+  #run(pipeline: Pipeline, fault?: Outcome.Failed): void {
     const fiber = Effect.runForkWith(Ward.enter(this.registry.fiberContext(this.context), this))(
       Effect.withFiber((fiber) => {
         this.#fiber = fiber
-        return pipeline
+        return pipeline(this, fault)
       }),
       { uninterruptible: true }
     )
-    this.#launcher = undefined
     // A fiber is over after the child fibers that a stage left in it: only then is there nothing of the call alive.
     fiber.addObserver((exit) => {
-      if (exit._tag === "Failure") this.registry.drop(this)
-      const settled = this.#exit = Exit.map(exit, (publish) => publish())
-      for (const observer of this.#observers) observer(settled)
+      // A stage that goes on with something that is no effect ends the fiber past every handler: a new one does the rest.
+      if (exit._tag === "Failure" && this.reading !== undefined && ++this.#faults <= maxFaults) {
+        this.#run(pipeline, this.reading(this, exit.cause))
+      } else if (this.needsStack) fiber.currentDispatcher.scheduleTask(() => this.#settle(exit), 0)
+      else this.#settle(exit)
     })
   }
 
+  #settle(exit: Exit.Exit<Publish>): void {
+    this.#phase = "over"
+    if (exit._tag === "Failure") this.drop(exit.cause)
+    else this.exit.tell(Exit.succeed(exit.value()))
+  }
+
+  /** For a call that did not begin, or whose fiber ended without a result: nobody may wait for it. */
+  drop(cause: Cause.Cause<never>): void {
+    this.#phase = "over"
+    this.registry.drop(this)
+    this.admission.tell(false)
+    this.exit.tell(Exit.failCause(cause))
+  }
+
+  /** The call and those around it, the innermost first. */
+  get lineage(): ReadonlySet<Call> {
+    const calls = new Set<Call>([this])
+    for (let { parent } = this; parent !== undefined; { parent } = parent.call) calls.add(parent.call)
+    return calls
+  }
+
+  /** Whether the stack of whoever waits for the call has held its share of levels. */
+  get needsStack(): boolean {
+    return this.depth % levelsPerStack === levelsPerStack - 1
+  }
+
   get over(): boolean {
-    return this.#exit !== undefined
+    return this.#phase === "over"
   }
 
   /** Owns the calls that policies, wrappers and approval channels make; a run of the body has an owner of its own. */
   get owner(): Ward.Owner {
     if (this.#owner === undefined) {
       this.#owner = new Ward.Owner(this)
-      if (this.cancellation !== undefined) this.#owner.cancel(this.cancellation)
-      this.#owner.over = this.#closed
+      if (this.cancellation !== undefined) this.#owner.note(this.cancellation)
+      this.#owner.over = this.#phase !== "open"
     }
     return this.#owner
   }
 
   /** From now on no call can be made inside this one. Returns the owner of those that were, if there is one. */
   close(): Ward.Owner | undefined {
-    this.#closed = true
+    this.#phase = "closed"
     return this.#owner
   }
 
   /** What body and wrappers deferred, in this order. */
   get deferred(): ReadonlyArray<Json> {
     return this.bodyContexts.length + this.wrapperContexts.length === 0
-      ? none
+      ? Outcome.none
       : [...this.bodyContexts, ...this.wrapperContexts]
   }
 
   seal(): void {
-    this.sealed = true
-    this.#closed = true
-    this.admit(false)
+    this.#phase = "sealed"
+    this.admission.tell(false)
     this.enter("settling")
   }
 
@@ -187,34 +241,21 @@ export class Call implements Ward.Ward, Ward.Owned {
     this.registry.changed(this)
   }
 
-  /**
-   * Asks whether the caller has cancelled without our hearing of it. Called before each thing that a cancelled call must
-   * not begin, and at the end.
-   *
-   * Up to its first wait the call runs within an operation of the fiber that waits for it: if something in there
-   * interrupts that fiber (a getter of the arguments, a policy), the fiber sees it only after the operation. And another
-   * listener of the caller's signal may come before ours and stop the event, or let the body end first.
-   */
+  /** Asks the caller. Called before each thing that a cancelled call must not begin, and at the end. */
   hear(): void {
-    const signal = this.#signal
-    if (signal?.aborted === true) this.cancel(Cancellation.byCaller(signal.reason))
-    else if (this.#launcher !== undefined && isInterruptionPending(this.#launcher)) {
-      this.cancel(Cancellation.interrupted())
-    }
+    const { cancellation } = this.#caller
+    if (cancellation !== undefined) this.cancel(cancellation)
   }
 
-  /** Listens to the caller's signal, or is refused where that has aborted. */
+  /** Listens to the caller, or is refused where that has cancelled already. */
   listen(): void {
-    const signal = this.#signal
-    if (signal?.aborted === true) return this.refuse(Cancellation.byCaller(signal.reason))
-    this.hear()
-    if (signal !== undefined && this.cancellation === undefined) {
-      this.#subscription = SignalHub.subscribe(signal, (reason) => this.cancel(Cancellation.byCaller(reason)))
-    }
+    const { cancellation } = this.#caller
+    if (cancellation !== undefined) this.refuse(cancellation)
+    else if (this.cancellation === undefined) this.#caller.listen((cancellation) => this.cancel(cancellation))
   }
 
   deafen(): void {
-    if (this.#subscription !== undefined) SignalHub.unsubscribe(this.#subscription)
+    this.#caller.deafen()
   }
 
   /** Cancels the call before it has waited for anything: it will not begin. */
@@ -224,52 +265,39 @@ export class Call implements Ward.Ward, Ward.Owned {
 
   /** Asks the call to stop. Returns when that was passed on; the call is over when its fiber is. */
   cancel(cancellation: Cancellation.Cancellation): void {
-    if (this.sealed || this.cancellation !== undefined) return
+    stop(this, cancellation)
+  }
+
+  note(cancellation: Cancellation.Cancellation): Cancellation.Cancellation | undefined {
+    if (this.over || this.cancellation !== undefined) return undefined
     this.cancellation = cancellation
     this.cancelledAtMillis = this.clock.currentTimeMillisUnsafe()
     this.trace?.event("cancel", { reason: cancellation.reason._tag })
     this.registry.changed(this)
-    this.#owner?.cancel(cancellation)
-    for (let index = this.#works.length - 1; index >= 0; index--) this.#works[index]?.interrupt(cancellation)
-    this.#fiber?.interruptUnsafe(undefined, cancellation.annotations)
-    if (!this.sealed) this.registry.watch(this)
+    return cancellation
   }
 
-  /**
-   * Interrupts what runs inside `work`, the innermost first: what a wrapper adds as a cancellation reaches what it
-   * delegated, on whatever fiber and in whatever region a wrapper further in awaits it.
-   */
-  interruptInside(work: Ward.Ward, cancellation: Cancellation.Cancellation): void {
-    for (let index = this.#works.length - 1; index >= 0; index--) {
-      const inner = this.#works[index]
-      if (inner !== undefined && Ward.isInside(inner.outer, work)) inner.interrupt(cancellation)
-    }
+  addInside(to: Array<Stoppable>): void {
+    if (this.#owner !== undefined) to.push(this.#owner)
+    for (let index = this.works.length - 1; index >= 0; index--) to.push(this.works[index]!)
+  }
+
+  deliver(cancellation: Cancellation.Cancellation): void {
+    // Sealed, its fiber only waits for its children, which were interrupted when their parent ended.
+    if (this.#phase !== "sealed") this.#fiber?.interruptUnsafe(undefined, cancellation.annotations)
+    if (!this.over) this.registry.watch(this)
   }
 
   /** `work` belongs to the call until it is quiet. */
   track(work: Work<any, any>): void {
-    this.#works.push(work)
-    work.observe(() => {
-      this.#works.splice(this.#works.indexOf(work), 1)
-    })
-  }
-
-  /** Says whether the call got past policy and approval; only the first word counts. */
-  admit(admitted: boolean): void {
-    if (this.#admitted !== undefined) return
-    this.#admitted = admitted
-    this.#admissions?.forEach((observer) => observer(admitted))
-  }
-
-  onAdmission(observer: (admitted: boolean) => void): void {
-    if (this.#admitted !== undefined) observer(this.#admitted)
-    else (this.#admissions ??= []).push(observer)
+    this.works.push(work)
+    work.observe(() => this.works.splice(this.works.indexOf(work), 1))
   }
 
   /** The context of the call with the services of the tool. Its fiber has those of the tool known at its launch. */
   get services(): Context.Context<never> {
     const { entry } = this
-    return entry === undefined || entry === this.#launched ? this.context : inherit(entry.context, this.context)
+    return entry === undefined || entry === this.launched ? this.context : inherit(entry.context, this.context)
   }
 
   withServices<A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> {
@@ -277,40 +305,19 @@ export class Call implements Ward.Ward, Ward.Owned {
     return services === this.context ? effect : Effect.provideContext(effect, services)
   }
 
-  /** Makes the error with which `next` fails, so that `hasIssued` knows it again. */
-  issue(outcome: Failed): ToolResult.ToolCallFailed {
-    const result = toFailure(this, outcome, none)
+  /** Makes the error with which `next` fails, so that `hasMade` knows it again. */
+  toError(outcome: Outcome.Failed): ToolResult.ToolCallFailed {
     // By reference: effect compares the failures of a cause by their fields, and these can be anything.
     const error = Equal.byReferenceUnsafe(
-      new ToolResult.ToolCallFailed<never>({
-        code: result.error.code,
-        dispatched: result.dispatched,
-        result,
-        failure: undefined
-      })
+      new ToolResult.ToolCallFailed<never>({ result: Outcome.toFailure(this, outcome, Outcome.none) })
     )
-    ;(this.#issued ??= new WeakSet()).add(error)
+    ;(this.#errors ??= new WeakSet()).add(error)
     return error
   }
 
-  hasIssued(error: unknown): error is ToolResult.ToolCallFailed {
-    return this.#issued?.has(error as object) === true
-  }
-
-  /** Calls `observer` once the call has settled and its fiber is over, at once if it is. */
-  observe(observer: (exit: Exit.Exit<ToolResult.ToolResult>) => void): void {
-    if (this.#exit === undefined) this.#observers.add(observer)
-    else observer(this.#exit)
-  }
-
-  /** For one who no longer waits. */
-  unobserve(observer: (exit: Exit.Exit<ToolResult.ToolResult>) => void): void {
-    this.#observers.delete(observer)
+  hasMade(error: unknown): error is ToolResult.ToolCallFailed {
+    return this.#errors?.has(error as object) === true
   }
 }
-
-/** Effect keeps this to itself, and there is no other sign of it inside the operation. */
-const isInterruptionPending = (fiber: Fiber.Fiber<unknown, unknown>): boolean =>
-  (fiber as { readonly _deferredInterrupt?: boolean })._deferredInterrupt === true
 
 const emptyMetadata: { readonly [key: string]: Json } = Object.freeze({})

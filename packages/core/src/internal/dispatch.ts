@@ -17,18 +17,17 @@ import * as Cancellation from "./cancellation.ts"
 import { yielding } from "./context.ts"
 import { expiry } from "./deadline.ts"
 import { failures } from "./failure.ts"
-import { begin, effectOf, known } from "./foreign.ts"
-import { NotJson, snapshot } from "./json.ts"
+import { effectOf } from "./foreign.ts"
 import * as Outcome from "./outcome.ts"
 import type { Entry } from "./registry.ts"
 import { Running } from "./running.ts"
-import * as Shape from "./shape.ts"
-import { describe, isA } from "./thrown.ts"
+import { dropped, quiescence, tie } from "./tie.ts"
+import { accept, encode, writeFailure } from "./value.ts"
 import * as Ward from "./ward.ts"
-import { dropped, FiberWork, type Options, PromiseWork, quiescence, tie, type Work } from "./work.ts"
+import { FiberWork, type Options, PromiseWork, type Work } from "./work.ts"
 
 /** Runs the wrappers around the body, and yields what is then the call's success. */
-export const dispatch = (call: Call, entry: Entry, parameters: unknown): Effect.Effect<Outcome.Succeeded, unknown> => {
+export const delegate = (call: Call, entry: Entry, parameters: unknown): Effect.Effect<Outcome.Succeeded, unknown> => {
   const { wrappers } = call.registry.services
   const body = Effect.flatMap(run(call, entry, parameters), (value) => encode(call, entry, value))
   if (wrappers.length === 0) return body
@@ -100,7 +99,7 @@ const settle = (
 }
 
 const refuse = (call: Call, message: string): ToolResult.ToolCallFailed =>
-  call.issue(Outcome.wrapperFailed(new Error(message)))
+  call.toError(Outcome.wrapperFailed(new Error(message)))
 
 /**
  * Starts work of the call and awaits it. It does not run when the call or the work around it is being cancelled: an
@@ -126,7 +125,7 @@ const run = (call: Call, entry: Entry, parameters: unknown): Effect.Effect<unkno
       call,
       () =>
         new FiberWork<void, ToolResult.ToolCallFailed>(effectOf(() => journal.dispatching(call.pending)), {
-          failure: (thrown) => call.issue(Outcome.wrapperFailed(thrown))
+          failure: (thrown) => call.toError(Outcome.wrapperFailed(thrown))
         })
     )
     return Effect.flatMap(mark, () => {
@@ -136,16 +135,27 @@ const run = (call: Call, entry: Entry, parameters: unknown): Effect.Effect<unkno
   })
 
 const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, ToolResult.ToolCallFailed> => {
-  const { body, timeout } = entry.definition
+  const { body, failure, timeout } = entry.definition
   const { listsTimeout, wrappers } = call.registry.services
   const wrapped = wrappers.length === 0 ? identity : yielding
+  let written: { readonly thrown: unknown; readonly json: Json | undefined } | undefined
   const options: Options<ToolResult.ToolCallFailed> = {
-    owner: new Ward.Owner(call),
-    failure: (thrown) => call.issue(Outcome.toolFailed(thrown, encodeFailure(call, entry, thrown))),
+    owns: new Ward.Owner(call),
+    prepare: failure === undefined ? undefined : (thrown, done) =>
+      writeFailure(call, entry, work, thrown, (json) => {
+        written = { thrown, json }
+        done()
+      }),
+    failure: (thrown) =>
+      call.toError(
+        failure === undefined
+          ? Outcome.toolFailed(thrown)
+          : Outcome.toolFailedAs(thrown, Object.is(written?.thrown, thrown) ? written?.json : undefined)
+      ),
     // Where `Wrapper.timeout` is listed, the budget is enforced there.
     expiry: timeout === undefined || listsTimeout
       ? undefined
-      : expiry(timeout, "TOOL_TIMEOUT", (exceeded) => call.issue(Outcome.timedOut(exceeded)))
+      : expiry(timeout, "TOOL_TIMEOUT", (exceeded) => call.toError(Outcome.timedOut(exceeded)))
   }
   // The mark and the invocation are one operation: nothing can come in between.
   const execute = () => {
@@ -160,67 +170,4 @@ const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, 
       options
     )
   return call.body = work
-}
-
-/** The success of a body that returned `value`: as JSON, by the tool's schema. */
-const encode = (
-  call: Call,
-  entry: Entry,
-  value: unknown
-): Effect.Effect<Outcome.Succeeded, ToolResult.ToolCallFailed> => {
-  const conclude = (encoded: Exit.Exit<unknown, unknown>) =>
-    encoded._tag === "Success"
-      ? succeed(call, entry, encoded.value, value)
-      : Effect.fail(call.issue(Outcome.invalidOutput(Shape.issuesOf(encoded.cause))))
-  const encoding = begin(() => entry.definition.success.encode(value))
-  const exit = known(encoding)
-  return exit === undefined ? Effect.flatMap(Effect.exit(encoding), conclude) : conclude(exit)
-}
-
-/** The success of a call for which a wrapper or a policy made up `value`: checked like a body's. */
-export const accept = (call: Call, value: unknown): Effect.Effect<Outcome.Succeeded, ToolResult.ToolCallFailed> =>
-  Effect.suspend(() => {
-    const entry = call.entry!
-    let copied: unknown = value
-    try {
-      // First, so that what is checked is what is published: a getter can answer differently each time.
-      copied = snapshot(value)
-    } catch {
-      // Not JSON: `succeed` says so.
-    }
-    return Effect.flatMap(Effect.exit(entry.definition.success.decode(copied)), (decoded) =>
-      decoded._tag === "Success"
-        ? succeed(call, entry, copied, decoded.value)
-        : Effect.fail(call.issue(Outcome.invalidOutput(Shape.issuesOf(decoded.cause)))))
-  })
-
-const succeed = (
-  call: Call,
-  { definition: { render } }: Entry,
-  encoded: unknown,
-  decoded: unknown
-): Effect.Effect<Outcome.Succeeded, ToolResult.ToolCallFailed> => {
-  try {
-    const value = snapshot(encoded)
-    const content = render === undefined ? Outcome.text(JSON.stringify(value)) : Outcome.checkContent(render(decoded))
-    return Effect.succeed({ _tag: "Success", value, content })
-  } catch (thrown) {
-    const issue = isA(thrown, NotJson)
-      ? { path: thrown.path, message: thrown.problem }
-      : { path: [], message: describe(thrown).message }
-    return Effect.fail(call.issue(Outcome.invalidOutput([issue])))
-  }
-}
-
-/** The failure as the tool's failure schema writes it; `undefined` where it does not, or not at once. */
-const encodeFailure = (call: Call, { definition: { failure } }: Entry, thrown: unknown): Json | undefined => {
-  if (failure === undefined) return undefined
-  try {
-    const fiber = Effect.runForkWith(call.services)(failure.encode(thrown))
-    const encoded = fiber.pollUnsafe()
-    if (encoded === undefined) fiber.interruptUnsafe()
-    return encoded?._tag === "Success" ? snapshot(encoded.value) : undefined
-  } catch {
-    return undefined
-  }
 }

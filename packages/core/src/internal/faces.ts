@@ -23,10 +23,10 @@ export const make = (registry: Registry): ToolRegistry.Shape => {
     Effect.withFiber((fiber) =>
       Effect.callback((resume) => {
         const call = registry.launch(input, { ...origin(input, fiber.context), fiber })
-        call.observe(resume)
+        call.exit.observe(resume)
         return Effect.suspend(() => {
           call.cancel(Ward.of(fiber.context)?.cancellation ?? Cancellation.interrupted())
-          return Effect.callback((resume) => call.observe(() => resume(Effect.void)))
+          return Effect.callback((resume) => call.exit.observe(() => resume(Effect.void)))
         })
       })
     )
@@ -87,7 +87,7 @@ export const executePromise = (
     // Promise code has no context of its own: what it calls inside a call runs in the context of that. And it listens
     // also to a signal of that call, which may belong to a part of it that ends alone.
     registry.launch(input, { caller: parent?.call.context, parent, signal })
-      .observe((exit) => exit._tag === "Success" ? resolve(exit.value) : reject(Cause.squash(exit.cause)))
+      .exit.observe((exit) => exit._tag === "Success" ? resolve(exit.value) : reject(Cause.squash(exit.cause)))
   })
 
 export const schemas = (registry: Registry): ReadonlyArray<ToolRegistry.ToolSchema> =>
@@ -110,23 +110,27 @@ const handle = (registry: Registry, call: Call): ToolRegistry.Call => ({
   token: call.token,
   cancel: (reason) => Effect.sync(() => call.cancel(byHand(reason))),
   result: Effect.callback((resume) => {
-    call.observe(resume)
-    return Effect.sync(() => call.unobserve(resume))
+    call.exit.observe(resume)
+    return Effect.sync(() => call.exit.unobserve(resume))
   }),
-  admitted: Effect.callback((resume) => call.onAdmission((admitted) => resume(Effect.succeed(admitted)))),
+  admitted: Effect.callback((resume) => {
+    const observer = (admitted: boolean) => resume(Effect.succeed(admitted))
+    call.admission.observe(observer)
+    return Effect.sync(() => call.admission.unobserve(observer))
+  }),
   status: Effect.sync(() => registry.inFlight.has(call) ? status(call) : undefined)
 })
 
-const byHand = (reason: CancelReason | undefined): Cancellation.Cancellation =>
+export const byHand = (reason?: CancelReason): Cancellation.Cancellation =>
   reason === undefined
     ? Cancellation.byCaller(Cancellation.abortError("the call was cancelled"))
     : Cancellation.make(reason)
 
 export const status = (call: Call): ToolRegistry.InFlight => {
-  const { cancellation, pending: { callId, name }, sinceMillis, stage } = call
+  const { cancellation, pending: { callId, name }, sinceMillis, stage, token } = call
   return cancellation === undefined
-    ? { callId, name, stage, sinceMillis }
-    : { callId, name, stage, sinceMillis, cancelling: cancellation.reason }
+    ? { callId, name, token, stage, sinceMillis }
+    : { callId, name, token, stage, sinceMillis, cancelling: cancellation.reason }
 }
 
 const origin = (input: ToolCall.Input, caller: Context.Context<never>) => ({
@@ -139,13 +143,7 @@ const parentOf = ({ parent }: ToolCall.Input): Ward.Owner | undefined =>
 
 /** The call in whose name the fiber runs and those around it: waiting for them would be waiting for oneself. */
 const exceptCaller = (wait: (except: ReadonlySet<Call>) => Effect.Effect<void>): Effect.Effect<void> =>
-  Effect.withFiber((fiber) => {
-    const calls = new Set<Call>()
-    for (let owner = Ward.of(fiber.context)?.owner; owner !== undefined; owner = owner.call.parent) {
-      calls.add(owner.call)
-    }
-    return wait(calls)
-  })
+  Effect.withFiber((fiber) => wait(Ward.of(fiber.context)?.owner?.call.lineage ?? new Set()))
 
 /**
  * What listeners are told, as a stream. A consumer that lags loses the oldest news and not the latest: what it misses
@@ -169,10 +167,8 @@ const decode = <T extends Tool.Any>(
 ): Effect.Effect<Tool.Success<T>, ToolResult.ToolCallFailed<Tool.Failure<T>>> => {
   const { failure, success } = tool[Tool.TypeId]
   if (result._tag === "Success") return Effect.orDie(success.decode(result.value)) as Effect.Effect<Tool.Success<T>>
-  const fail = (failure: unknown) => {
-    const { dispatched, error: { code } } = result
-    return Effect.fail(new ToolResult.ToolCallFailed<Tool.Failure<T>>({ code, dispatched, result, failure }))
-  }
+  const fail = (failure: unknown) =>
+    Effect.fail(new ToolResult.ToolCallFailed<Tool.Failure<T>>({ result, failure: failure as Tool.Failure<T> }))
   if (failure === undefined || result.error.code !== "TOOL_FAILURE") return fail(undefined)
   return Effect.matchCauseEffect(failure.decode(result.error.detail), {
     onFailure: () => fail(undefined),

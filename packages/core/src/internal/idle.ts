@@ -21,7 +21,8 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Cancellation from "./cancellation.ts"
 import { type DeadlineExceeded, expiry, now, sleepSince } from "./deadline.ts"
-import { type Expiry, FiberWork, quiescence, type Source, tie, Work } from "./work.ts"
+import { quiescence, tie } from "./tie.ts"
+import { type Expiry, FiberWork, type Source, Work } from "./work.ts"
 
 /** What the code that makes a guarded stream is given. */
 export interface Idle {

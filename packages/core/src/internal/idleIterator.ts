@@ -10,8 +10,9 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Cancellation from "./cancellation.ts"
 import { ConcurrentPull, Guard, handle, type Idle, type Options } from "./idle.ts"
+import { tie } from "./tie.ts"
 import * as Ward from "./ward.ts"
-import { PromiseWork, tie } from "./work.ts"
+import { PromiseWork } from "./work.ts"
 
 interface Item<A> {
   readonly value: A

@@ -95,10 +95,16 @@ export const policyFailed = (thrown: unknown): Failed => threw("POLICY_FAILURE",
 
 export const wrapperFailed = (thrown: unknown): Failed => threw("WRAPPER_FAILURE", thrown)
 
-/** The body's own failure. `encoded` is what the tool's failure schema made of it. */
-export const toolFailed = (thrown: unknown, encoded: Json | undefined): Failed => {
-  const { detail, message, name } = describe(thrown)
-  return failed("TOOL_FAILURE", name, message, encoded ?? detail)
+/** The failure of a body whose tool has no failure schema: its fields are its detail. */
+export const toolFailed = (thrown: unknown): Failed => threw("TOOL_FAILURE", thrown)
+
+/**
+ * The failure of a body whose tool has one. What the schema wrote is the detail, and where it wrote nothing there is none:
+ * a schema says what may be published of a failure.
+ */
+export const toolFailedAs = (thrown: unknown, written: Json | undefined): Failed => {
+  const { message, name } = describe(thrown)
+  return failed("TOOL_FAILURE", name, message, written)
 }
 
 export const timedOut = ({ cause, code, timeout }: {
@@ -201,9 +207,18 @@ export const ofDispatch = (call: Call, cause: Cause.Cause<unknown>): Failed => {
     return byWrapper ? abortedBy(call, "Wrapper") : aborted(call, cause)
   }
   const first = thrown[0]
-  if (call.hasIssued(first)) return ofResult(first.result)
+  if (call.hasMade(first)) return ofResult(first.result)
   return isA(first, DeadlineExceeded) ? ofDeadline(first) : wrapperFailed(first)
 }
+
+/** What a cancellation that has come by now leaves of the outcome: it replaces a success, and nothing else. */
+export const unlessCancelled = (call: Call, outcome: Outcome): Outcome =>
+  outcome._tag === "Success" && call.cancellation !== undefined ? aborted(call) : outcome
+
+/** Whether post-policy has no say any more: it has blocked, or a policy's or a wrapper's own fault decided. */
+export const isFinal = (outcome: Outcome): boolean =>
+  outcome._tag === "Failure" &&
+  (outcome.code === "POLICY_FAILURE" || outcome.code === "WRAPPER_FAILURE" || outcome.code === "BLOCKED")
 
 /** Whether the body interrupted itself. */
 const hasQuit = ({ body }: Call): boolean =>

@@ -2,8 +2,8 @@
  * A call from its input to its published result, in the order in which it happens.
  *
  * The fiber is uninterruptible, and each wait is a window in it. Interruption is sticky: one that arrives in the code
- * between two windows is met by the next, so no stage asks "cancelled meanwhile?". Every stage's exit is read right
- * here, outside its window, where a pending interrupt skips nothing.
+ * between two windows is met by the next. Every stage's exit is read right here, outside its window, where a pending
+ * interrupt skips nothing.
  */
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
@@ -11,73 +11,110 @@ import type { Json } from "../Json.ts"
 import type * as Policy from "../Policy.ts"
 import type * as ToolResult from "../ToolResult.ts"
 import type { Call, Stage } from "./call.ts"
-import { accept, dispatch } from "./dispatch.ts"
+import * as Cancellation from "./cancellation.ts"
+import { delegate } from "./dispatch.ts"
 import { begin, effectOf, known } from "./foreign.ts"
 import { snapshot } from "./json.ts"
 import * as Outcome from "./outcome.ts"
+import { stop } from "./stopping.ts"
 import { describe } from "./thrown.ts"
+import { quiescence } from "./tie.ts"
+import { accept } from "./value.ts"
 import type { Owner } from "./ward.ts"
 
 /** What a call is left to do once none of its fibers is alive. It is synchronous. */
 export type Publish = () => ToolResult.ToolResult
 
-export const pipeline = Effect.fnUntraced(function*(call: Call): Effect.fn.Return<Publish> {
-  const { approval, policy } = call.registry.services
-
-  // Materialize. A failure here wins over a cancellation that was there before (CALL-03).
-  const finalizeContent = call.entry?.definition.finalizeContent
-  const publish = (outcome: Outcome.Outcome, contexts?: ReadonlyArray<Json>): Publish => {
-    call.seal()
-    return () => call.registry.publish(call, finalize(call, finalizeContent, outcome, contexts))
+/** The whole of it; for a call whose fiber the stage at hand has ended, with that stage's `fault`, what is left of it. */
+export const pipeline = Effect.fnUntraced(function*(
+  call: Call,
+  fault?: Outcome.Failed
+): Effect.fn.Return<Publish> {
+  if (fault === undefined) {
+    const refused = materialize(call)
+    if (refused !== undefined) return publish(call, refused, Outcome.none)
+    if (call.needsStack) yield* Effect.yieldNow
   }
-  const unusable = materialize(call)
-  if (unusable !== undefined) return publish(unusable)
-  call.listen()
-  if (call.cancellation !== undefined) return publish(Outcome.aborted(call))
 
   // From here on the outcome, whatever it is, is reviewed before it is published.
-  const settle = (outcome: Outcome.Outcome) => Effect.map(review(call, outcome), (reviewed) => publish(...reviewed))
+  const attempted = fault ?? (yield* attempt(call))
+  if (call.works.length > 0) yield* endWorks(call)
 
-  // Pre-policy. It sees unknown tools and unchecked arguments, and a throw of its own is not reviewed by it.
+  // Post-policy: uninterruptible, and with the body quiet. Each review sees what the ones before made of the outcome.
+  call.hear()
+  let reviewed: Reviewed = [attempted, call.deferred]
+  for (const post of call.registry.services.reviews) {
+    if (Outcome.isFinal(reviewed[0])) break
+    reviewed = yield* review(call, post, reviewed)
+  }
+
+  // Policies, wrappers and approval channels may have left calls of their own running: they end first.
+  call.hear()
+  const nested = call.close()
+  if (nested !== undefined) yield* endNested(nested)
+
+  const [outcome, contexts] = reviewed
+  return publish(call, Outcome.unlessCancelled(call, outcome), contexts)
+})
+
+/** Shows the call its frozen JSON and begins to listen to its caller, or says why the call will not begin. */
+const materialize = (call: Call): Outcome.Failed | undefined => {
+  const { arguments: args, metadata } = call.input
+  try {
+    call.show(snapshot(args), metadata === undefined ? undefined : snapshot(metadata) as typeof metadata)
+  } catch (thrown) {
+    // It wins over a cancellation that was there before (CALL-03).
+    return Outcome.notJson(thrown)
+  }
+  call.listen()
+  return call.cancellation === undefined ? undefined : Outcome.aborted(call)
+}
+
+/** What comes of the call before anybody reviews it. */
+function* attempt(call: Call): Effect.fn.Return<Outcome.Outcome> {
+  const { approval, policy } = call.registry.services
+
+  // Pre-policy. It sees unknown tools and unchecked arguments.
   let decision: Policy.Allow | Policy.Ask = { _tag: "Allow" }
   if (policy.pre !== undefined) {
-    const decided = yield* window(call, "pre", () => policy.pre!(call.pending))
-    const taken = decided._tag === "Success" ? Outcome.ofDecision(decided.value) : Outcome.ofPolicy(call, decided.cause)
-    if (taken._tag === "Failure") return yield* settle(taken)
-    decision = taken
+    const exit = yield* window(call, "pre", Outcome.ofPolicy, () => policy.pre!(call.pending))
+    const decided = exit._tag === "Success" ? Outcome.ofDecision(exit.value) : Outcome.ofPolicy(call, exit.cause)
+    if (decided._tag === "Failure") return decided
+    decision = decided
   }
 
   // Decode parameters.
   const entry = call.entry = call.registry.lookup(call.pending.name)
-  if (entry === undefined) return yield* settle(Outcome.unknownTool(call.pending.name))
-  const parameters = yield* window(call, call.stage, () => entry.definition.parameters.decode(call.pending.arguments))
-  if (parameters._tag === "Failure") return yield* settle(Outcome.ofDecoding(call, parameters.cause))
+  if (entry === undefined) return Outcome.unknownTool(call.pending.name)
+  const decode = () => entry.definition.parameters.decode(call.pending.arguments)
+  const parameters = yield* window(call, call.stage, Outcome.ofDecoding, decode)
+  if (parameters._tag === "Failure") return Outcome.ofDecoding(call, parameters.cause)
 
   // Approval.
   if (decision._tag === "Ask") {
     const { reason } = decision
-    const answered = yield* window(call, "approval", () => approval.ask(call.pending, reason))
-    if (answered._tag === "Failure") return yield* settle(Outcome.ofApproval(call, answered.cause))
+    const answered = yield* window(call, "approval", Outcome.ofApproval, () => approval.ask(call.pending, reason))
+    if (answered._tag === "Failure") return Outcome.ofApproval(call, answered.cause)
     const refused = Outcome.ofAnswer(call, answered.value)
-    if (refused !== undefined) return yield* settle(refused)
+    if (refused !== undefined) return refused
   }
 
   // Wrappers, journal, body: quiet when this returns.
-  call.admit(call.cancellation === undefined)
-  const dispatched = yield* window(call, "wrappers", () => dispatch(call, entry, parameters.value))
-  return yield* settle(
-    dispatched._tag === "Success" ? dispatched.value : Outcome.ofDispatch(call, dispatched.cause)
-  )
-})
+  call.admission.tell(call.cancellation === undefined)
+  const ended = yield* window(call, "wrappers", Outcome.ofDispatch, () => delegate(call, entry, parameters.value))
+  return ended._tag === "Success" ? ended.value : Outcome.ofDispatch(call, ended.cause)
+}
 
-/** Runs one stage where it can be interrupted, and tells how it exited. */
+/** Runs one stage where it can be interrupted, and tells how it exited. `reading` is how a failure of it is read. */
 const window = <A>(
   call: Call,
   stage: Stage,
+  reading: Call["reading"],
   effect: () => Effect.Effect<A, unknown>
 ): Effect.Effect<Exit.Exit<A, unknown>> => {
   const open = (stage: Effect.Effect<A, unknown>) => Effect.exit(Effect.interruptible(call.withServices(stage)))
   call.hear()
+  call.reading = reading
   if (call.stage !== stage) call.enter(stage)
   if (call.cancellation !== undefined) return open(effectOf(effect))
   const started = begin(effect)
@@ -89,64 +126,33 @@ const window = <A>(
     : open(started)
 }
 
-/** Shows the call its frozen JSON, or says why there is none. */
-const materialize = (call: Call): Outcome.Outcome | undefined => {
-  const { arguments: args, metadata } = call.input
-  try {
-    call.show(snapshot(args), metadata === undefined ? undefined : snapshot(metadata) as typeof metadata)
-    return undefined
-  } catch (thrown) {
-    return Outcome.notJson(thrown)
-  }
-}
+/** A stage that ended past its own handlers, by going on with what is no effect, may have left work running. */
+const endWorks = (call: Call): Effect.Effect<void> =>
+  Effect.forEach(Array.from(call.works), (work) => {
+    stop(work, Cancellation.make({ _tag: "Wrapper", cause: Cancellation.abortError("what awaited this is over") }))
+    return quiescence(work)
+  }, { discard: true })
+
+const endNested = (owner: Owner): Effect.Effect<void> =>
+  Effect.callback((resume) => owner.end(() => resume(Effect.void)))
 
 type Reviewed = readonly [outcome: Outcome.Outcome, contexts: ReadonlyArray<Json>]
 
-/**
- * Post-policy: uninterruptible, and with the body quiet. A cancellation that comes while it runs replaces a success.
- * Each review sees what the ones before made of the outcome, checked and rendered; a block or a fault is the last word.
- * A policy that threw is not asked again, nor one whose call a wrapper's fault ended.
- */
-const review = (call: Call, outcome: Outcome.Outcome): Effect.Effect<Reviewed> => {
-  call.hear()
-  const { reviews } = call.registry.services
-  const decided: Reviewed = [outcome, call.deferred]
-  return reviews.length === 0 ? close(call, decided) : Effect.flatMap(reviewAll(call, decided), (it) => close(call, it))
-}
-
-const reviewAll = Effect.fnUntraced(function*(call: Call, decided: Reviewed): Effect.fn.Return<Reviewed> {
-  let reviewed = decided
-  for (const post of call.registry.services.reviews) {
-    const [outcome, contexts] = reviewed
-    if (isFinal(outcome)) break
-    if (call.stage !== "post") call.enter("post")
-    const exit = yield* Effect.exit(
-      effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...contexts]))))
-    )
-    reviewed = exit._tag === "Success"
-      ? yield* apply(call, outcome, contexts, exit.value)
-      : [Outcome.ofReview(call, outcome, exit.cause), contexts]
-  }
-  return reviewed
+/** One post-policy. A cancellation that comes while it runs replaces a success; a block or a fault is the last word. */
+const review = Effect.fnUntraced(function*(
+  call: Call,
+  post: Policy.Post,
+  [outcome, contexts]: Reviewed
+): Effect.fn.Return<Reviewed> {
+  call.reading = Outcome.ofPolicy
+  if (call.stage !== "post") call.enter("post")
+  const exit = yield* Effect.exit(
+    effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...contexts]))))
+  )
+  return exit._tag === "Success"
+    ? yield* apply(call, outcome, contexts, exit.value)
+    : [Outcome.ofReview(call, outcome, exit.cause), contexts]
 })
-
-/** Policies, wrappers and approval channels may have left calls of their own running: they end first. */
-const close = (call: Call, reviewed: Reviewed): Effect.Effect<Reviewed> => {
-  const last = (): Reviewed =>
-    reviewed[0]._tag === "Success" && call.cancellation !== undefined
-      ? [Outcome.aborted(call), reviewed[1]]
-      : reviewed
-  call.hear()
-  const owner = call.close()
-  return owner === undefined ? Effect.succeed(last()) : Effect.map(endOwned(owner), last)
-}
-
-const endOwned = (owner: Owner): Effect.Effect<void> =>
-  Effect.callback((resume) => owner.end(() => resume(Effect.void)))
-
-const isFinal = (outcome: Outcome.Outcome): boolean =>
-  outcome._tag === "Failure" &&
-  (outcome.code === "POLICY_FAILURE" || outcome.code === "WRAPPER_FAILURE" || outcome.code === "BLOCKED")
 
 /** What a review makes of an outcome. Whatever is wrong with the review is the policy's failure. */
 const apply = Effect.fnUntraced(function*(
@@ -175,13 +181,19 @@ const apply = Effect.fnUntraced(function*(
   }
 })
 
-/** The result, with the tool's last say in its content. */
+/** The outcome stands, and is published once nothing of the call is alive. */
+const publish = (call: Call, outcome: Outcome.Outcome, contexts: ReadonlyArray<Json>): Publish => {
+  call.seal()
+  return () => call.registry.publish(call, finalize(call, outcome, contexts))
+}
+
+/** The result, with the last say in its content for the tool that was visible at the launch. */
 const finalize = (
   call: Call,
-  finalizeContent: ((call: Call["pending"], result: ToolResult.ToolResult) => unknown) | undefined,
   outcome: Outcome.Outcome,
-  deferred: ReadonlyArray<Json> = Outcome.none
+  deferred: ReadonlyArray<Json>
 ): ToolResult.ToolResult => {
+  const finalizeContent = call.launched?.definition.finalizeContent
   const contexts = deferred.length === 0 ? Outcome.none : Object.freeze(deferred)
   const result = Outcome.toResult(call, outcome, contexts)
   if (finalizeContent === undefined) return result

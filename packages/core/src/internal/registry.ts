@@ -2,10 +2,12 @@
  * The calls in flight and the tools they can call.
  *
  * 1. A call is in `inFlight` from its launch until its result is published, whatever happens in between.
- * 2. Publishing is synchronous: the listener goes, the call leaves `inFlight`, the observers are started, and only then
- *    does its fiber end and its caller look.
- * 3. Who waits for quiescence from inside a call waits for all others: not for that call, nor for those around it.
+ * 2. Publishing comes after the end of the call's fiber, and is synchronous: the listener goes, the call leaves `inFlight`,
+ *    the observers are started, and only then does its caller look.
+ * 3. Who waits for quiescence from inside a call does not wait for that call, nor for those around it, nor for a call that
+ *    waits for them in the same way.
  */
+import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
@@ -68,11 +70,17 @@ export interface Origin {
   readonly fiber?: Fiber.Fiber<unknown, unknown> | undefined
 }
 
-/** Whoever waits for quiescence, and the calls it does not wait for. */
+/** Whoever waits for quiescence. */
 interface Waiter {
-  readonly except: ReadonlySet<Call>
+  /** The call it waits inside of and those around that, the innermost first. */
+  readonly inside: ReadonlySet<Call>
+  /** What it waits for, where that is not every call. */
+  readonly among: ReadonlySet<Call> | undefined
   readonly done: () => void
 }
+
+const concerns = ({ among, inside }: Waiter, call: Call): boolean =>
+  !inside.has(call) && (among === undefined || among.has(call))
 
 export class Registry {
   readonly services: Services
@@ -87,6 +95,8 @@ export class Registry {
   readonly #tools = new Map<string, Entry>()
   readonly #waiters = new Set<Waiter>()
   readonly #watch: Watch
+  /** How many calls are being launched in one another: those that name no parent are only known to nest by this. */
+  #launching = 0
   /** Told of every change of a call in flight, and of the tools. */
   readonly callListeners = new Set<(call: Call) => void>()
   readonly toolListeners = new Set<() => void>()
@@ -135,7 +145,7 @@ export class Registry {
       this.#toolsChanged()
       const calls = [...this.inFlight].filter(({ entry }) => entry !== undefined && entries.includes(entry))
       for (const call of calls) call.cancel(shutdown)
-      return Effect.forEach(calls.filter((call) => !except.has(call)), awaitEnd, { discard: true })
+      return this.idle(except, new Set(calls))
     })
   }
 
@@ -147,38 +157,45 @@ export class Registry {
   launch(input: ToolCall.Input, { caller, fiber, parent, signal }: Origin): Call {
     const entry = this.lookup(input.name)
     const context = caller === undefined ? entry?.context ?? this.#context : this.contextOf(entry, caller)
-    const call = new Call({ registry: this, input, entry, parent, signal, fiber, context })
+    const depth = parent === undefined ? this.#launching : parent.call.depth + 1
+    const call = new Call({ registry: this, input, entry, parent, depth, signal, fiber, context })
     this.inFlight.add(call)
     this.changed(call)
     if (this.closed) call.refuse(shutdown)
     else if (parent?.cancellation !== undefined) call.refuse(parent.cancellation)
     else parent?.adopt(call)
+    this.#launching++
     try {
-      call.start(pipeline(call))
+      call.start(pipeline)
     } catch (thrown) {
       // A name that is no text, for one: a call that could not begin must not stay.
-      this.drop(call)
+      call.drop(Cause.die(thrown))
       throw thrown
+    } finally {
+      this.#launching--
     }
     return call
   }
 
   /** The last, synchronous step of a call. */
   publish(call: Call, result: ToolResult.ToolResult): ToolResult.ToolResult {
-    call.deafen()
-    this.#watch.remove(call)
-    this.inFlight.delete(call)
+    this.#leave(call)
     call.trace?.end(result)
     this.observers.settled(call, result)
-    this.#settled()
+    this.#release()
     return result
   }
 
-  /** For a call whose fiber ended without publishing, which only a defect of ours can do: nobody may wait for it. */
+  /** For a call that has no result, which only a defect of ours can do: nobody may wait for it. */
   drop(call: Call): void {
+    this.#leave(call)
+    this.#release()
+  }
+
+  #leave(call: Call): void {
     call.deafen()
     this.#watch.remove(call)
-    if (this.inFlight.delete(call)) this.#settled()
+    this.inFlight.delete(call)
   }
 
   changed(call: Call): void {
@@ -201,12 +218,13 @@ export class Registry {
     })
   }
 
-  /** Waits until no call is in flight but those in `except`. */
-  idle(except: ReadonlySet<Call>): Effect.Effect<void> {
+  /** Waits until no call (of `among`) is in flight but those in `inside`, the call that waits and those around it. */
+  idle(inside: ReadonlySet<Call>, among?: ReadonlySet<Call>): Effect.Effect<void> {
     return Effect.callback((resume) => {
-      const waiter: Waiter = { except, done: () => resume(Effect.void) }
-      if (this.#isIdle(waiter)) return resume(Effect.void)
+      const waiter: Waiter = { inside, among, done: () => resume(Effect.void) }
       this.#waiters.add(waiter)
+      // Whoever waits inside a call may be what others have waited for.
+      this.#release()
       return Effect.sync(() => this.#waiters.delete(waiter))
     })
   }
@@ -221,7 +239,8 @@ export class Registry {
     })
   }
 
-  #settled(): void {
+  /** Tells those whose wait is over. */
+  #release(): void {
     for (const waiter of this.#waiters) {
       if (!this.#isIdle(waiter)) continue
       this.#waiters.delete(waiter)
@@ -229,10 +248,17 @@ export class Registry {
     }
   }
 
-  #isIdle({ except }: Waiter): boolean {
-    if (this.inFlight.size > except.size) return false
-    for (const call of this.inFlight) if (!except.has(call)) return false
+  #isIdle(waiter: Waiter): boolean {
+    if (waiter.among === undefined && this.inFlight.size > 0 && waiter.inside.size === 0) return false
+    for (const call of this.inFlight) if (concerns(waiter, call) && !this.#waitsFor(call, waiter)) return false
     return true
+  }
+
+  /** Whether something inside `call` waits for the call that `waiter` is inside of: two such calls would wait for ever. */
+  #waitsFor(call: Call, { inside: [own] }: Waiter): boolean {
+    if (own === undefined) return false
+    for (const other of this.#waiters) if (other.inside.has(call) && concerns(other, own)) return true
+    return false
   }
 }
 
@@ -242,9 +268,6 @@ const notQuiescent = Metric.counter("quiesce_calls_not_quiescent", {
   description: "Reports of a cancelled call that was not quiet after its grace",
   incremental: true
 })
-
-const awaitEnd = (call: Call): Effect.Effect<void> =>
-  Effect.callback((resume) => call.observe(() => resume(Effect.void)))
 
 /** Remembers the last answer: a fiber that makes many calls makes them all with one context. */
 const memoizeLast = <Args extends ReadonlyArray<unknown>, A>(f: (...args: Args) => A): (...args: Args) => A => {

@@ -15,7 +15,8 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "effect/StandardSche
 import { describeSchema, isJson } from "./description.ts"
 import { failures } from "./failure.ts"
 import { describe } from "./thrown.ts"
-import { PromiseWork, tie } from "./work.ts"
+import { tie } from "./tie.ts"
+import { PromiseWork } from "./work.ts"
 
 export type Standard = StandardSchemaV1<any, any> & StandardJSONSchemaV1<any, any>
 

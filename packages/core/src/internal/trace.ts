@@ -74,8 +74,8 @@ export const open = (call: Call): Trace | undefined => {
 /** How an exporter is to show the end of the span: data to the caller, but a failure is a failure there. */
 const exitOf = (result: ToolResult.ToolResult): Exit.Exit<unknown, unknown> => {
   if (result._tag === "Success") return Exit.void
-  const { dispatched, error: { code } } = result
+  const { code } = result.error
   return code === "ABORTED" || code === "ABORTED_BEFORE_DISPATCH"
     ? Exit.interrupt()
-    : Exit.fail(new ToolResult.ToolCallFailed<never>({ code, dispatched, result, failure: undefined }))
+    : Exit.fail(new ToolResult.ToolCallFailed<never>({ result }))
 }

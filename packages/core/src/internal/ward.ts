@@ -9,6 +9,7 @@ import * as Context from "effect/Context"
 import type { CancelReason } from "../CancelReason.ts"
 import type { Call } from "./call.ts"
 import * as Cancellation from "./cancellation.ts"
+import type { Stoppable } from "./stopping.ts"
 
 export interface Ward {
   readonly cancellation: Cancellation.Cancellation | undefined
@@ -19,19 +20,12 @@ export interface Ward {
   readonly outer: Ward | undefined
 }
 
-/** What an owner must be able to do to a call that was made inside it. */
-export interface Owned {
-  readonly cancel: (cancellation: Cancellation.Cancellation) => void
-  /** Calls `observer` once the call has settled, at once if it has. */
-  readonly observe: (observer: () => void) => void
-}
-
 /** A call, or one run of its body: the calls made inside it end with it. */
-export class Owner {
+export class Owner implements Stoppable {
   readonly call: Call
   over = false
   #cancellation: Cancellation.Cancellation | undefined = undefined
-  #owned: Set<Owned> | undefined = undefined
+  #owned: Set<Call> | undefined = undefined
 
   constructor(call: Call) {
     this.call = call
@@ -42,17 +36,23 @@ export class Owner {
     return this.#cancellation ?? (this.over ? Cancellation.make(this.#reason) : undefined)
   }
 
-  adopt(owned: Owned): void {
+  adopt(owned: Call): void {
     const all = this.#owned ??= new Set()
     all.add(owned)
-    owned.observe(() => all.delete(owned))
+    owned.exit.observe(() => all.delete(owned))
   }
 
-  cancel(cancellation: Cancellation.Cancellation): void {
-    if (this.#cancellation !== undefined) return
-    this.#cancellation = Cancellation.inherit(this.#reason, cancellation)
-    this.#cancelOwned(this.#cancellation)
+  note(cancellation: Cancellation.Cancellation): Cancellation.Cancellation | undefined {
+    if (this.#cancellation !== undefined) return undefined
+    return this.#cancellation = Cancellation.inherit(this.#reason, cancellation)
   }
+
+  addInside(to: Array<Stoppable>): void {
+    if (this.#owned !== undefined) to.push(...this.#owned)
+  }
+
+  /** It does nothing itself: those inside have been asked. */
+  deliver(): void {}
 
   /** Ends the ownership: cancels what is still running inside and calls `done` once all of it has settled. */
   end(done: () => void): void {
@@ -60,21 +60,18 @@ export class Owner {
     const owned = this.#owned
     if (owned === undefined || owned.size === 0) return done()
     let running = owned.size
-    for (const call of Array.from(owned)) {
-      call.observe(() => {
+    const all = Array.from(owned)
+    for (const call of all) {
+      call.exit.observe(() => {
         if (--running === 0) done()
       })
     }
-    this.#cancelOwned(this.cancellation!)
+    const cancellation = this.cancellation!
+    for (const call of all) call.cancel(cancellation)
   }
 
   get #reason(): CancelReason {
     return { _tag: "Parent", callId: this.call.pending.callId }
-  }
-
-  #cancelOwned(cancellation: Cancellation.Cancellation): void {
-    if (this.#owned === undefined) return
-    for (const call of Array.from(this.#owned)) call.cancel(cancellation)
   }
 }
 

@@ -2,8 +2,7 @@
  * Something that runs, can be asked to stop, and is over when it is quiet.
  *
  * A promise is asked through its AbortSignal, a fiber through interruption; everything above this file treats both the
- * same. `tie` binds such a piece of work to the fiber that awaits it, and is the one place where a wait for quiescence
- * is written: the bridge, the deadlines, the bodies and the `next` of a wrapper are all ties.
+ * same. `tie` binds such a piece of work to the fiber that awaits it.
  *
  * 1. `interrupt` asks once: the first cancellation counts, later ones and those after the end change nothing.
  * 2. A settled work has one `exit`. Cancelled, it is never a success: a late success is dropped, a late failure is kept
@@ -11,15 +10,17 @@
  * 3. An expired work failed with its deadline, however it then ended.
  * 4. A work that owns calls is over after them, and whoever observes is told once, when timer and listener are released.
  */
-import * as Cause from "effect/Cause"
+import type * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
-import * as Cancellation from "./cancellation.ts"
+import type * as Cancellation from "./cancellation.ts"
 import * as Failure from "./failure.ts"
 import { failures } from "./failure.ts"
+import { Once } from "./once.ts"
 import * as SignalHub from "./signalHub.ts"
+import { stop, type Stoppable } from "./stopping.ts"
 import { isAbort } from "./thrown.ts"
 import * as Ward from "./ward.ts"
 
@@ -43,12 +44,13 @@ export interface Options<E> {
   readonly expiry?: Expiry<E> | undefined
   readonly source?: Source | undefined
   /** The work is a run of a tool's body: it owns the calls made inside it, and is over after them. */
-  readonly owner?: Ward.Owner | undefined
+  readonly owns?: Ward.Owner | undefined
+  /** Makes ready what `failure` has to know of what was thrown, and calls `done`: at once, or once it is quiet. */
+  readonly prepare?: ((thrown: unknown, done: () => void) => void) | undefined
 }
 
-export abstract class Work<A, E> implements Ward.Ward {
+export abstract class Work<A, E> implements Ward.Ward, Stoppable {
   cancellation: Cancellation.Cancellation | undefined = undefined
-  exit: Exit.Exit<A, E> | undefined = undefined
   /** It was cancelled with what is around it, and failed then. */
   failedLate = false
   /** The fiber that awaits it, or in whose name promise code did that recovered from whatever it failed with. */
@@ -56,20 +58,24 @@ export abstract class Work<A, E> implements Ward.Ward {
   owner: Ward.Owner | undefined
   outer: Ward.Ward | undefined = undefined
   readonly #options: Options<E>
-  readonly #observers: Array<(exit: Exit.Exit<A, E>) => void> = []
+  readonly #end = new Once<Exit.Exit<A, E>>()
   #controller: AbortController | undefined = undefined
   #timer: Fiber.Fiber<void> | undefined = undefined
   #subscription: SignalHub.Subscription | undefined = undefined
 
   constructor(options: Options<E>) {
     this.#options = options
-    this.owner = options.owner
+    this.owner = options.owns
   }
 
   /** Begins the work; it may settle, and may be interrupted, before this returns. */
   protected abstract run(context: Context.Context<never>): void
   /** Delivers the request to stop, after the signal has aborted. */
   protected abstract abort(cancellation: Cancellation.Cancellation): void
+
+  get exit(): Exit.Exit<A, E> | undefined {
+    return this.#end.value
+  }
 
   get over(): boolean {
     return this.exit !== undefined
@@ -112,43 +118,75 @@ export abstract class Work<A, E> implements Ward.Ward {
   }
 
   interrupt(cancellation: Cancellation.Cancellation): void {
-    if (this.cancellation !== undefined || this.exit !== undefined) return
+    stop(this, cancellation)
+  }
+
+  note(cancellation: Cancellation.Cancellation): Cancellation.Cancellation | undefined {
+    if (this.cancellation !== undefined || this.exit !== undefined) return undefined
     // The work around this one may be cancelled already, and its interruption on the way inwards: that came first.
-    this.cancellation = Ward.cancellationOf(this.outer) ?? cancellation
-    // The innermost first: an inner call that is told by its own fiber's interruption would not know its parent's reason.
-    this.#options.owner?.cancel(this.cancellation)
-    this.owner?.call.interruptInside(this, this.cancellation)
-    this.#controller?.abort(this.cancellation.abortReason)
-    this.abort(this.cancellation)
+    return this.cancellation = Ward.cancellationOf(this.outer) ?? cancellation
+  }
+
+  addInside(to: Array<Stoppable>): void {
+    if (this.#options.owns !== undefined) to.push(this.#options.owns)
+    const works = this.owner?.call.works ?? []
+    // On whatever fiber and in whatever region a work further in is awaited.
+    for (let index = works.length - 1; index >= 0; index--) {
+      const inner = works[index]!
+      if (Ward.isInside(inner.outer, this)) to.push(inner)
+    }
+  }
+
+  deliver(cancellation: Cancellation.Cancellation): void {
+    if (this.exit !== undefined) return
+    this.#controller?.abort(cancellation.abortReason)
+    this.abort(cancellation)
   }
 
   observe(observer: (exit: Exit.Exit<A, E>) => void): void {
-    if (this.exit === undefined) this.#observers.push(observer)
-    else observer(this.exit)
+    this.#end.observe(observer)
+  }
+
+  /** For one who no longer waits. */
+  unobserve(observer: (exit: Exit.Exit<A, E>) => void): void {
+    this.#end.unobserve(observer)
   }
 
   protected settle(exit: Exit.Exit<A, unknown>): void {
-    const { owner } = this.#options
-    if (owner === undefined) this.#settled(exit)
-    else owner.end(() => this.#settled(exit))
+    const { owns } = this.#options
+    if (owns === undefined) this.#prepare(exit)
+    else owns.end(() => this.#prepare(exit))
+  }
+
+  #prepare(exit: Exit.Exit<A, unknown>): void {
+    const { prepare } = this.#options
+    const thrown = prepare === undefined || exit._tag === "Success" ? [] : this.#ownFailures(exit.cause)
+    if (prepare === undefined || thrown.length === 0) this.#settled(exit)
+    else prepare(thrown[0], () => this.#settled(exit))
   }
 
   #settled(exit: Exit.Exit<A, unknown>): void {
     const { source } = this.#options
     // An abort that we have not heard of: the event is still on its way through the listeners, or one of them stopped it.
     if (source?.signal.aborted === true) this.cancellation ??= source.cancellation(source.signal.reason)
-    this.exit = this.#conclude(exit)
+    const concluded = this.#conclude(exit)
     this.#timer?.interruptUnsafe()
     if (this.#subscription !== undefined) SignalHub.unsubscribe(this.#subscription)
-    for (const observer of this.#observers) observer(this.exit)
+    this.#end.tell(concluded)
+  }
+
+  /** What it failed with, less the abort itself. */
+  #ownFailures(cause: Cause.Cause<unknown>): ReadonlyArray<unknown> {
+    const { cancellation } = this
+    const thrown = failures(cause)
+    return cancellation === undefined ? thrown : thrown.filter((it) => !isAbort(it, cancellation.abortReason))
   }
 
   #conclude(exit: Exit.Exit<A, unknown>): Exit.Exit<A, E> {
     const { cancellation } = this
     const { expiry } = this.#options
     if (cancellation === undefined) return exit._tag === "Success" ? Exit.succeed(exit.value) : this.#fail(exit.cause)
-    const thrown = exit._tag === "Success" ? [] : failures(exit.cause)
-    const late = thrown.filter((it) => !isAbort(it, cancellation.abortReason))
+    const late = exit._tag === "Success" ? [] : this.#ownFailures(exit.cause)
     const around = Ward.cancellationOf(this.outer)
     if (cancellation !== expiry?.cancellation && late.length === 0) {
       return Exit.failCause(Failure.interruptedBy(cancellation))
@@ -232,77 +270,3 @@ export class FiberWork<A, E> extends Work<A, E> {
     this.fiber?.interruptUnsafe(undefined, cancellation.annotations)
   }
 }
-
-/**
- * Makes work, starts it and awaits it.
- *
- * **Interruption**: interrupts the work, for the reason that the ward of this fiber was cancelled for, and waits until
- * it is quiet. A failure it then ends with is kept beside the interruption.
- *
- * The work is made and started inside `register`: earlier, a fiber that yields in between would abandon it, or be waited
- * for although it never starts. And there is no operation between its end and the handler of whoever awaits it: an
- * interrupt that came in between would drop the failure as if it had been handled.
- */
-export const tie = <A, E>(make: (context: Context.Context<never>) => Work<A, E>): Effect.Effect<A, E> =>
-  Effect.withFiber((fiber) =>
-    Effect.callback<A, E>((resume) => {
-      const work = make(fiber.context)
-      work.awaitedBy = fiber
-      work.start(fiber.context)
-      if (work.exit === undefined) {
-        work.observe(resume)
-      } else if (work.exit._tag === "Success") {
-        return resume(work.exit)
-      } else {
-        // Failed within this operation. An interrupt of this fiber, pending or before the next operation, would replace
-        // what is resumed now by itself: the finalizer must be in place first.
-        const { exit } = work
-        fiber.currentDispatcher.scheduleTask(() => resume(exit), 0)
-      }
-      // The runtime keeps what a finalizer fails with beside the interruption; only the type leaves it out.
-      return finish(work) as Effect.Effect<void>
-    })
-  )
-
-const finish = <A, E>(work: Work<A, E>): Effect.Effect<void, E> =>
-  Effect.withFiber((fiber) => {
-    work.interrupt(Ward.cancellationOf(Ward.of(fiber.context)) ?? Cancellation.interrupted())
-    return Effect.flatMap(quiescence(work), (exit) =>
-      exit._tag === "Failure" && !Cause.hasInterruptsOnly(exit.cause) ? Effect.failCause(exit.cause) : Effect.void)
-  })
-
-/** Waits until `work`, which has been started, is quiet. */
-export const quiescence = <A, E>(work: Work<A, E>): Effect.Effect<Exit.Exit<A, E>> =>
-  Effect.suspend(() =>
-    work.exit !== undefined
-      ? Effect.succeed(work.exit)
-      : Effect.callback((resume) => work.observe((exit) => resume(Effect.succeed(exit))))
-  )
-
-/**
- * What `work` failed with late and `fiber`, which ran it, dropped on the way to its own exit: no reasons where a handler
- * took it.
- *
- * What arrived in `fiber` itself and has gone from its exit was handled there, and what arrived in another fiber and has
- * gone from the exit of that one, there. A failure that another fiber exits with was handed to somebody who did not pass
- * it on: races, timeouts and interrupted joins look at no such exit, and a handler cannot be told from these.
- */
-export const dropped = (work: Work<any, any>, fiber: Fiber.Fiber<unknown, unknown>): Cause.Cause<unknown> => {
-  let at = work
-  let { failedLate } = work
-  while (at.awaitedBy !== fiber) {
-    const { awaitedBy, outer } = at
-    const around = outer instanceof FiberWork && outer.fiber === awaitedBy ? outer : undefined
-    if (around?.exit === undefined) {
-      // Promise code that did not recover awaits it, or a fiber that still runs and has dealt with nothing yet.
-      return failedLate ? causeOf(awaitedBy?.pollUnsafe() ?? at.exit) : Cause.empty
-    }
-    failedLate = around.failedLate || (failedLate && failures(causeOf(around.exit)).length > 0)
-    at = around
-  }
-  return Cause.empty
-}
-
-/** No reasons for one that did not fail. */
-export const causeOf = <E>(exit: Exit.Exit<unknown, E> | undefined): Cause.Cause<E> =>
-  exit?._tag === "Failure" ? exit.cause : Cause.empty
