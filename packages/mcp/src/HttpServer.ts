@@ -1,0 +1,318 @@
+/**
+ * Serves the tools of a registry over HTTP, as one function from a web `Request` to a `Response` that any web server can
+ * call: the stateless exchanges of 2026-07-28, and the sessions of the revisions before it.
+ *
+ * What a dropped connection means depends on the revision: in a stateless one it cancels the call, in an older one the
+ * client says that itself, by another POST of the same session. Whatever cancels a call, its response ends at once, and
+ * its place is free when it is quiet.
+ */
+import {
+  type AuthInfo,
+  createMcpHandler,
+  isLegacyRequest,
+  type McpServer,
+  type Server
+} from "@modelcontextprotocol/server"
+import * as Abortable from "@quiesce/core/Abortable"
+import type * as ToolRegistry from "@quiesce/core/ToolRegistry"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import { randomUUID } from "node:crypto"
+import * as Cancelled from "./Cancelled.ts"
+import * as Bind from "./internal/bind.ts"
+import * as Factory from "./internal/factory.ts"
+import * as Http from "./internal/http.ts"
+import { InFlight } from "./internal/inFlight.ts"
+import * as Message from "./internal/message.ts"
+import * as Results from "./internal/results.ts"
+import { Session } from "./internal/session.ts"
+import * as Tools from "./internal/tools.ts"
+import type { ServerOptions } from "./ServerOptions.ts"
+
+export interface Options extends ServerOptions {
+  /** The names that this server is reached by; `"any"` where something before it has checked. Default: this machine's. */
+  readonly hosts?: Http.Names | undefined
+  /** The hosts whose pages may ask. Default: this machine's. */
+  readonly origins?: Http.Names | undefined
+  /** The longest body, in bytes. Default: 4 MiB, what the official SDK takes. */
+  readonly maxBodyBytes?: number | undefined
+  /**
+   * What a dropped connection means in the revisions until 2025-11-25, which say that it does not cancel. Default: `"keep"`.
+   */
+  readonly dropped?: "keep" | "cancel" | undefined
+  /** How long a session may be without a request before it ends. Default: 30 minutes, which outlasts a person's pause. */
+  readonly sessionIdle?: Duration.Input | undefined
+  /** How many sessions there can be. Default: 10,000: a client that opens them without end is refused before memory is. */
+  readonly maxSessions?: number | undefined
+}
+
+export interface HandleOptions {
+  /** The host's own word on this request: aborting it cancels its calls, with its reason. */
+  readonly signal?: AbortSignal | undefined
+  /** What the host knows of who asks; the SDK hands it to handlers. */
+  readonly authInfo?: AuthInfo | undefined
+}
+
+export interface Shape {
+  /** Answers a request. It does not reject. */
+  readonly handle: (request: Request, options?: HandleOptions) => Promise<Response>
+  /** Refuses new requests, cancels all calls, ends all streams and sessions, and waits until everything is quiet. */
+  readonly close: Effect.Effect<void>
+  /** How many sessions are open. */
+  readonly sessions: Effect.Effect<number>
+}
+
+export class HttpServer extends Context.Service<HttpServer, Shape>()("@quiesce/mcp/HttpServer") {}
+
+/** Something that has requests in flight and can be ended. */
+interface Open {
+  readonly inFlight: InFlight
+  readonly end: (cause: unknown) => void
+}
+
+/** A server until the scope closes, which closes it. */
+export const make = Effect.fnUntraced(function*(
+  options: Options
+): Effect.fn.Return<Shape, never, ToolRegistry.ToolRegistry | Scope.Scope> {
+  const tools = yield* Tools.make(options.concurrency)
+  const context = yield* Effect.context<never>()
+  const run = Effect.runPromiseWith(context)
+  const limits = { maxBodyBytes: options.maxBodyBytes ?? 4 * 1024 * 1024, maxDepth: 1024 }
+  const idle = Duration.fromInputUnsafe(options.sessionIdle ?? "30 minutes")
+  const maxSessions = options.maxSessions ?? 10_000
+
+  const sessions = new Map<string, Sessional>()
+  const open = new Set<Open>()
+  let closed = false
+
+  /** Is among the open ones until it has ended and is quiet. */
+  const track = (opened: Open): () => void => {
+    open.add(opened)
+    // It began while the server was closing.
+    if (closed) opened.end(Cancelled.serverClosed())
+    return () => void run(opened.inFlight.whenQuiet).then(() => open.delete(opened))
+  }
+
+  // A server of one exchange has nobody to tell of changes: those who asked for them are told by `notify`.
+  const still: Tools.Tools = { ...tools, onChange: () => () => undefined }
+  const exchanges = new WeakMap<Request, InFlight>()
+  const modern = createMcpHandler(
+    ({ requestInfo }) =>
+      Factory.make(options, still, Bind.unguarded(exchanges.get(requestInfo as Request) ?? new InFlight())),
+    { legacy: "reject", maxRequestBodySize: limits.maxBodyBytes }
+  )
+  tools.onChange(() => modern.notify.toolsChanged())
+
+  /** A request of a stateless revision: its own id space, ended by whoever is first. */
+  const exchange = async (request: Request, body: unknown, { authInfo, signal }: HandleOptions): Promise<Response> => {
+    const inFlight = new InFlight()
+    const controller = new AbortController()
+    const end = (cause: unknown) => {
+      inFlight.close(cause)
+      controller.abort(cause)
+    }
+    const { headers, method, url } = request
+    const inner = new Request(url, { method, headers, signal: controller.signal })
+    exchanges.set(inner, inFlight)
+    const release = track({ inFlight, end })
+    const deafen = listen([[request.signal, () => end(Cancelled.connectionClosed())], [signal, end]])
+    const response = await modern.fetch(inner, { parsedBody: body, ...(authInfo === undefined ? {} : { authInfo }) })
+    return Http.watch(response, () => {
+      deafen()
+      release()
+    }, () => end(Cancelled.connectionClosed()))
+  }
+
+  /** A request, or several, of an older revision, in a session or alone. */
+  const inSession = async (
+    session: Session,
+    request: Request,
+    body: unknown,
+    { authInfo, signal }: HandleOptions,
+    over: () => void = () => undefined
+  ): Promise<Response> => {
+    const messages = Array.isArray(body) ? body : [body]
+    const taken = session.duplicate(messages)
+    if (taken !== undefined) {
+      over()
+      const { code, message } = Results.duplicate()
+      return Http.refuse(400, code, message, taken)
+    }
+    const { cancel, response } = session.handle(request, body, authInfo)
+    const dropped = () => {
+      if (options.dropped === "cancel") cancel(Cancelled.connectionClosed())
+    }
+    const deafen = listen([[request.signal, dropped], [signal, cancel]])
+    return Http.watch(await response, () => {
+      deafen()
+      over()
+    }, dropped)
+  }
+
+  const connect = async (session: Session): Promise<McpServer | Server> => {
+    const server = Factory.make(options, tools, Bind.guarded(session.connection))
+    await server.connect(session.connection)
+    return server
+  }
+
+  const alone = async (request: Request, body: unknown, handling: HandleOptions): Promise<Response> => {
+    const session = new Session({})
+    await connect(session)
+    const { inFlight } = session.connection
+    const end = (cause: unknown) => void session.connection.shut(cause)
+    const release = track({ inFlight, end })
+    return inSession(session, request, body, handling, () => {
+      // In an older revision whoever left may still want what was begun: it ends by itself.
+      void run(inFlight.whenQuiet).then(() => end(Cancelled.connectionClosed()))
+      release()
+    })
+  }
+
+  const openSession = async (request: Request, body: unknown, handling: HandleOptions): Promise<Response> => {
+    if (sessions.size >= maxSessions) return Http.refuse(503, -32000, `There are ${maxSessions} sessions, and no more`)
+    let opened = false
+    const session = new Session({
+      session: {
+        id: randomUUID,
+        opened: (id) => {
+          opened = true
+          sessions.set(id, sessional)
+          void session.connection.ended.then(() => sessions.delete(id))
+        },
+        quiet: () => run(session.connection.inFlight.whenQuiet)
+      }
+    })
+    const end = (cause: unknown) => void session.connection.shut(cause)
+    const sessional = new Sessional(session, () =>
+      Effect.runForkWith(context)(
+        Effect.andThen(Effect.sleep(idle), Effect.sync(() => end(Cancelled.sessionExpired())))
+      ))
+    const release = track({ inFlight: session.connection.inFlight, end })
+    void session.connection.ended.then(() => {
+      sessional.stop()
+      release()
+    })
+    await connect(session)
+    const response = await sessional.during((over) => inSession(session, request, body, handling, over))
+    if (!opened) end(Cancelled.connectionClosed())
+    return response
+  }
+
+  const post = async (request: Request, handling: HandleOptions): Promise<Response> => {
+    const read = await Http.readBody(request, limits)
+    if (read instanceof Response) return read
+    const { body } = read
+    if (closed) return closing()
+    if (handling.signal?.aborted === true || request.signal.aborted) return gone()
+    if (!await isLegacyRequest(request, body)) return exchange(request, body, handling)
+    const id = request.headers.get("mcp-session-id")
+    if (id !== null) return known(id, (session, over) => inSession(session, request, body, handling, over))
+    const messages: ReadonlyArray<unknown> = Array.isArray(body) ? body : [body]
+    const methods = messages.map((message) => (message as Message.Notification).method)
+    if (methods.includes("initialize")) return openSession(request, body, handling)
+    if (messages.some(Message.isRequest)) return alone(request, body, handling)
+    // There is nothing in flight that it could be about.
+    if (methods.includes("notifications/cancelled")) {
+      return Http.refuse(404, -32001, "Without a session there is no request to cancel")
+    }
+    return new Response(null, { status: 202 })
+  }
+
+  const known = async (
+    id: string,
+    f: (session: Session, over: () => void) => Promise<Response>
+  ): Promise<Response> => {
+    const sessional = sessions.get(id)
+    if (sessional === undefined) return Http.refuse(404, -32001, "Session not found")
+    return sessional.during((over) => f(sessional.session, over))
+  }
+
+  const handle: Shape["handle"] = async (request, handling = {}) => {
+    try {
+      if (closed) return closing()
+      const refused = Http.checkNames(request, options.hosts, options.origins)
+      if (refused !== undefined) return refused
+      if (request.method === "POST") return await post(request, handling)
+      const id = request.headers.get("mcp-session-id")
+      if (request.method !== "GET" && request.method !== "DELETE") return notAllowed("GET, POST, DELETE")
+      if (id === null) return notAllowed("POST")
+      return await known(id, (session, over) => inSession(session, request, undefined, handling, over))
+    } catch {
+      return Http.refuse(500, -32603, "Internal server error")
+    }
+  }
+
+  const close = Effect.gen(function*() {
+    closed = true
+    for (const { end } of open) end(Cancelled.serverClosed())
+    yield* Effect.ignore(Abortable.promise(() => modern.close()))
+    yield* Effect.forEach(open, ({ inFlight }) => inFlight.whenQuiet, { discard: true })
+  })
+  yield* Effect.addFinalizer(() => close)
+
+  return { handle, close, sessions: Effect.sync(() => sessions.size) }
+})
+
+export const layer = (options: Options): Layer.Layer<HttpServer, never, ToolRegistry.ToolRegistry> =>
+  Layer.effect(HttpServer, make(options))
+
+/** A session, and how long nobody has used it. */
+class Sessional {
+  readonly session: Session
+  readonly #expire: () => Fiber.Fiber<unknown>
+  #users = 0
+  #timer: Fiber.Fiber<unknown> | undefined
+  #stopped = false
+
+  constructor(session: Session, expire: () => Fiber.Fiber<unknown>) {
+    this.session = session
+    this.#expire = expire
+  }
+
+  /** It is in use until `over` is called: until the response was read to its end. */
+  async during(f: (over: () => void) => Promise<Response>): Promise<Response> {
+    this.#users++
+    this.#timer?.interruptUnsafe()
+    let counted = true
+    const over = () => {
+      if (!counted) return
+      counted = false
+      if (--this.#users === 0 && !this.#stopped) this.#timer = this.#expire()
+    }
+    const response = await f(over)
+    if (response.body === null || response.status >= 400) over()
+    return response
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#timer?.interruptUnsafe()
+  }
+}
+
+/** Listens to what may end a request; returns how to stop that. */
+const listen = (
+  signals: ReadonlyArray<readonly [AbortSignal | undefined, (reason: unknown) => void]>
+): () => void => {
+  const stops = signals.map(([signal, heard]) => {
+    const listener = () => heard(signal?.reason)
+    signal?.addEventListener("abort", listener, { once: true })
+    return () => signal?.removeEventListener("abort", listener)
+  })
+  return () => stops.forEach((stop) => stop())
+}
+
+const closing = (): Response => Http.refuse(503, -32000, "The server is closing")
+
+/** Nobody waits for it: the status that web servers log then. */
+const gone = (): Response => new Response(null, { status: 499 })
+
+const notAllowed = (allow: string): Response => {
+  const response = Http.refuse(405, -32000, "Method not allowed.")
+  response.headers.set("Allow", allow)
+  return response
+}

@@ -1,0 +1,122 @@
+/**
+ * Puts the tools of a registry on a server of the official SDK: on a low-level `Server` as its handlers of `tools/list`
+ * and `tools/call`, on an `McpServer` as tools among its own.
+ */
+import {
+  type CallToolResult,
+  McpServer,
+  type RegisteredTool,
+  type Server,
+  type ServerContext
+} from "@modelcontextprotocol/server"
+import { Connection } from "./connection.ts"
+import { InFlight } from "./inFlight.ts"
+import * as Results from "./results.ts"
+import type * as Tools from "./tools.ts"
+
+/** Finds the request that a handler was started for among those in flight. */
+export type Find = (context: ServerContext) => { readonly inFlight: InFlight; readonly key: unknown }
+
+/** Binds, and returns how to let go. */
+export const bind = (server: McpServer | Server, tools: Tools.Tools, find?: Find): () => void =>
+  server instanceof McpServer
+    ? bindMcpServer(server, tools, find ?? onTransportOf(server.server))
+    : bindServer(server, tools, find ?? onTransportOf(server))
+
+/** Behind the guard the SDK knows a request by its key. */
+export const guarded = ({ inFlight }: Connection): Find => ({ mcpReq }) => ({ inFlight, key: mcpReq.id })
+
+/** Without a guard a request comes to be in flight when its handler is started. */
+export const unguarded = (inFlight: InFlight): Find => ({ mcpReq: { _meta, id, method } }) => {
+  const request = { id, method, params: { _meta } }
+  const key = inFlight.accept(request)?.key
+  if (key === undefined && !inFlight.closed) throw Results.duplicate()
+  return { inFlight, key }
+}
+
+const onTransportOf = (server: Server): Find => {
+  const found = new WeakMap<object, Find>()
+  return (context) => {
+    const owner = server.transport ?? server
+    let find = found.get(owner)
+    if (find === undefined) {
+      find = owner instanceof Connection ? guarded(owner) : unguarded(new InFlight())
+      found.set(owner, find)
+    }
+    return find(context)
+  }
+}
+
+const bindServer = (server: Server, tools: Tools.Tools, find: Find): () => void => {
+  server.registerCapabilities({ tools: { listChanged: true } })
+  server.setRequestHandler("tools/list", () => tools.list())
+  server.setRequestHandler(
+    "tools/call",
+    ({ params }, context) => answer(tools, params, context, find)
+  )
+  const stop = tools.onChange(() => {
+    // A server that is not connected has nobody to tell.
+    if (server.transport !== undefined) server.sendToolListChanged().catch((error: Error) => server.onerror?.(error))
+  })
+  return () => {
+    stop()
+    server.removeRequestHandler("tools/list")
+    server.removeRequestHandler("tools/call")
+  }
+}
+
+/** The SDK tells its clients of each tool that is added or removed. */
+const bindMcpServer = (server: McpServer, tools: Tools.Tools, find: Find): () => void => {
+  const registered = new Map<string, RegisteredTool>()
+  const sync = () => {
+    const schemas = tools.schemas()
+    const names = new Set(schemas.map(({ name }) => name))
+    for (const [name, tool] of registered) {
+      if (names.has(name)) continue
+      registered.delete(name)
+      tool.remove()
+    }
+    for (const { description, inputSchema, name } of schemas) {
+      if (registered.has(name)) continue
+      const config = { description, inputSchema: unchecked(Results.objectSchema(inputSchema)) }
+      registered.set(
+        name,
+        server.registerTool(
+          name,
+          config,
+          (args, context) => answer(tools, { name, arguments: args }, context, find)
+        )
+      )
+    }
+  }
+  sync()
+  const stop = tools.onChange(sync)
+  return () => {
+    stop()
+    for (const tool of registered.values()) tool.remove()
+  }
+}
+
+/** The registry decides what it takes, and says in its own words what it does not. */
+const unchecked = (schema: { readonly [key: string]: unknown }) => ({
+  "~standard": {
+    version: 1 as const,
+    vendor: "quiesce",
+    validate: (value: unknown) => ({ value }),
+    jsonSchema: { input: () => schema, output: () => schema }
+  }
+})
+
+const answer = async (
+  tools: Tools.Tools,
+  call: Tools.Call,
+  context: ServerContext,
+  find: Find
+): Promise<CallToolResult> => {
+  const { notify, signal } = context.mcpReq
+  return tools.call(call, {
+    ...find(context),
+    signal,
+    report: (params) => notify({ method: "notifications/progress", params })
+  })
+}

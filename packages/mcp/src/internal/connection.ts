@@ -1,0 +1,154 @@
+/**
+ * The guard between a wire and the SDK: a transport around a transport, which the SDK's server takes for the wire.
+ *
+ * Requests pass inwards under keys of the in-flight table and what is said about them passes outwards under their own
+ * ids. So whatever the SDK, or a handler of somebody else, does with a request that is over, the client sees nothing of
+ * it: no answer, no progress, no question.
+ */
+import type { JSONRPCMessage, Transport, TransportSendOptions } from "@modelcontextprotocol/server"
+import * as Cancelled from "../Cancelled.ts"
+import { type Entry, InFlight } from "./inFlight.ts"
+import * as Message from "./message.ts"
+import * as Results from "./results.ts"
+
+type Receive = NonNullable<Transport["onmessage"]>
+
+export interface Options {
+  /** Told of each request that is over for its client: answered, or cancelled. */
+  readonly over?: ((entry: Entry) => void) | undefined
+}
+
+export class Connection implements Transport {
+  readonly inFlight = new InFlight()
+  /** Resolves when the wire has ended, from whichever side. */
+  readonly ended: Promise<void>
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: Receive
+  readonly #wire: Transport
+  readonly #over: (entry: Entry) => void
+  #end!: () => void
+
+  constructor(wire: Transport, { over = () => undefined }: Options = {}) {
+    this.#wire = wire
+    this.#over = over
+    this.ended = new Promise((resolve) => this.#end = resolve)
+  }
+
+  get sessionId(): string | undefined {
+    return this.#wire.sessionId
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#wire.setProtocolVersion?.(version)
+  }
+
+  setSupportedProtocolVersions(versions: Array<string>): void {
+    this.#wire.setSupportedProtocolVersions?.(versions)
+  }
+
+  start(): Promise<void> {
+    this.#wire.onmessage = (message, extra) => this.#receive(message, extra)
+    this.#wire.onerror = (error) => this.onerror?.(error)
+    this.#wire.onclose = () => {
+      this.inFlight.close(Cancelled.connectionClosed())
+      this.#end()
+      this.onclose?.()
+    }
+    return this.#wire.start()
+  }
+
+  /** Cancels everything for `cause`, and then closes the wire. Who waits for quiescence asks `inFlight`. */
+  shut(cause: unknown): Promise<void> {
+    this.inFlight.close(cause)
+    return this.close()
+  }
+
+  close(): Promise<void> {
+    return this.#wire.close()
+  }
+
+  /** Cancels a request, and tells the SDK, whose other handlers listen to it. */
+  cancel(id: unknown, cause: unknown): void {
+    const entry = this.inFlight.cancel(id, cause)
+    if (entry === undefined) return
+    this.#over(entry)
+    this.onmessage?.({
+      jsonrpc: "2.0",
+      method: "notifications/cancelled",
+      params: { requestId: entry.key, ...(cause instanceof Error ? { reason: cause.message } : {}) }
+    })
+  }
+
+  #receive(message: JSONRPCMessage, extra: Parameters<Receive>[1]): void {
+    if (this.inFlight.closed) return
+    if (Message.isRequest(message)) {
+      const entry = this.inFlight.accept(message)
+      if (entry === undefined) return this.#refuse(message.id)
+      return this.onmessage?.({ ...message, id: entry.key } as JSONRPCMessage, extra)
+    }
+    if (Message.isNotification(message) && message.method === "notifications/cancelled") {
+      return this.cancel(message.params?.["requestId"], Cancelled.byClient(message.params?.["reason"]))
+    }
+    this.onmessage?.(message, extra)
+  }
+
+  #refuse(id: Message.Id): void {
+    const { code, message } = Results.duplicate()
+    this.#wire.send(Message.refusal(id, code, message)).catch((error: Error) => this.onerror?.(error))
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (this.inFlight.closed) return
+    if (Message.isResponse(message)) {
+      // What answers no request (a parse error of the wire) is nobody's.
+      if (message.id === null || message.id === undefined) return this.#wire.send(message, options)
+      const entry = this.inFlight.answer(message.id)
+      if (entry === undefined) return
+      await this.#wire.send(answerFor(entry, message), options)
+      return this.#over(entry)
+    }
+    const related = options?.relatedRequestId
+    if (related !== undefined) {
+      const entry = this.inFlight.live(related)
+      if (entry !== undefined) return this.#wire.send(message, { ...options, relatedRequestId: entry.id })
+      // A notification is not missed; who asks something would wait for an answer that cannot come.
+      if (Message.isRequest(message)) throw new Error("the request that this is about is over")
+      return
+    }
+    if (!Message.isNotification(message)) return this.#wire.send(message, options)
+    const outbound = this.#translate(message)
+    if (outbound !== undefined) await this.#wire.send(outbound as JSONRPCMessage, options)
+  }
+
+  /** What a notification says about a request, under that request's own id; nothing where the request is over. */
+  #translate(message: Message.Notification): Message.Notification | undefined {
+    const { method, params } = message
+    if (method === "notifications/progress") {
+      return this.inFlight.liveByToken(params?.["progressToken"]) === undefined ? undefined : message
+    }
+    if (method === "notifications/cancelled") {
+      // The end of a subscription that the client had asked for, or of a request that the server itself had made.
+      const entry = this.inFlight.answer(params?.["requestId"])
+      return entry === undefined ? message : { ...message, params: { ...params, requestId: entry.id } }
+    }
+    const meta = Message.meta(params)
+    const subscription = meta[subscriptionId]
+    if (subscription === undefined) return message
+    const entry = this.inFlight.live(subscription)
+    return entry === undefined
+      ? undefined
+      : { ...message, params: { ...params, _meta: { ...meta, [subscriptionId]: entry.id } } }
+  }
+}
+
+/** An answer under the id that it is for, also where it says that id again: at the end of a subscription. */
+const answerFor = (entry: Entry, message: JSONRPCMessage): JSONRPCMessage => {
+  const answer = { ...message, id: entry.id } as JSONRPCMessage & { readonly result?: Message.Request["params"] }
+  const meta = Message.meta(answer.result)
+  return meta[subscriptionId] === entry.key
+    ? { ...answer, result: { ...answer.result, _meta: { ...meta, [subscriptionId]: entry.id } } } as JSONRPCMessage
+    : answer
+}
+
+const subscriptionId = "io.modelcontextprotocol/subscriptionId"

@@ -1,0 +1,110 @@
+/** Small things about requests and responses. */
+import {
+  isJsonContentType,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  readRequestBody,
+  validateHostHeader,
+  validateOriginHeader
+} from "@modelcontextprotocol/server"
+import * as Message from "./message.ts"
+import { faultOf, isDeeper } from "./stdioWire.ts"
+
+/** A JSON-RPC error, as the whole of a response. */
+export const refuse = (status: number, code: number, message: string, id: Message.Id | null = null): Response =>
+  Response.json(Message.refusal(id, code, message), { status })
+
+/** The names that a server may be reached by, and the pages that may ask it: `"any"` where something before it has checked. */
+export type Names = ReadonlyArray<string> | "any"
+
+/** What is wrong with where a request comes from or goes to: a page of elsewhere must not reach a server on this machine. */
+export const checkNames = (
+  request: Request,
+  hosts: Names | undefined,
+  origins: Names | undefined
+): Response | undefined => {
+  if (hosts !== "any") {
+    const host = request.headers.get("host") ?? new URL(request.url).host
+    const checked = validateHostHeader(host, [...hosts ?? localhostAllowedHostnames()])
+    if (!checked.ok) return refuse(403, -32000, checked.message)
+  }
+  if (origins !== "any") {
+    const checked = validateOriginHeader(request.headers.get("origin"), [...origins ?? localhostAllowedOrigins()])
+    if (!checked.ok) return refuse(403, -32000, checked.message)
+  }
+  return undefined
+}
+
+export interface Limits {
+  readonly maxBodyBytes: number
+  readonly maxDepth: number
+}
+
+/** The messages of a POST, or the response to one that has none. */
+export const readBody = async (
+  request: Request,
+  { maxBodyBytes, maxDepth }: Limits
+): Promise<{ readonly body: unknown } | Response> => {
+  const { invalidRequest, parse } = Message.errorCodes
+  if (!isJsonContentType(request.headers.get("content-type"))) {
+    return refuse(415, -32000, "Unsupported Media Type: Content-Type must be application/json")
+  }
+  let body: unknown
+  let text: string
+  try {
+    const read = await readRequestBody(request, maxBodyBytes)
+    if (read.tooLarge) return refuse(413, -32000, `Payload too large: a body has at most ${maxBodyBytes} bytes`)
+    text = read.text
+    body = JSON.parse(text)
+  } catch {
+    return refuse(400, parse, "Parse error: the body is not JSON")
+  }
+  if (isDeeper(text, maxDepth)) {
+    return refuse(
+      400,
+      invalidRequest,
+      `Invalid Request: a message is nested at most ${maxDepth} levels deep`,
+      Message.idOf(body)
+    )
+  }
+  const messages = Array.isArray(body) ? body : [body]
+  // A hundred is what the SDK takes.
+  if (messages.length === 0 || messages.length > 100) {
+    return refuse(400, invalidRequest, "Invalid Request: a batch has 1 to 100 messages")
+  }
+  for (const message of messages) {
+    const fault = faultOf(message)
+    if (fault !== undefined) return refuse(400, invalidRequest, `Invalid Request: ${fault}`, Message.idOf(message))
+  }
+  return { body }
+}
+
+/** The same response; `over` once its stream has been read to the end or is read no more, and `dropped` before the latter. */
+export const watch = (response: Response, over: () => void, dropped: () => void = () => undefined): Response => {
+  // What is no stream is there as a whole.
+  if (response.body === null || response.headers.get("content-type")?.startsWith("text/event-stream") !== true) {
+    over()
+    return response
+  }
+  const reader = response.body.getReader()
+  const body = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      try {
+        const { done, value } = await reader.read()
+        if (value !== undefined) controller.enqueue(value)
+        if (!done) return
+        over()
+        controller.close()
+      } catch (error) {
+        over()
+        controller.error(error)
+      }
+    },
+    cancel: async (reason) => {
+      dropped()
+      over()
+      await reader.cancel(reason)
+    }
+  })
+  return new Response(body, response)
+}

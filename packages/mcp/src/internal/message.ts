@@ -1,0 +1,56 @@
+/**
+ * JSON-RPC messages as far as this package reads them. What is in them is the SDK's business; who may be answered, and
+ * who is cancelled, is ours.
+ */
+import type { JSONRPCMessage } from "@modelcontextprotocol/server"
+
+/** `1` and `"1"` are different ids, and so they are different keys of a `Map`. */
+export type Id = string | number
+
+export interface Request {
+  readonly id: Id
+  readonly method: string
+  readonly params?: { readonly [key: string]: unknown } | undefined
+}
+
+export interface Notification {
+  readonly method: string
+  readonly params?: { readonly [key: string]: unknown } | undefined
+}
+
+export const isId = (value: unknown): value is Id =>
+  typeof value === "string" || (typeof value === "number" && Number.isFinite(value))
+
+const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+export const isRequest = (message: unknown): message is Request =>
+  isRecord(message) && typeof message["method"] === "string" && isId(message["id"])
+
+export const isNotification = (message: unknown): message is Notification =>
+  isRecord(message) && typeof message["method"] === "string" && !("id" in message)
+
+export const isResponse = (message: unknown): message is { readonly id: Id | null | undefined } =>
+  isRecord(message) && !("method" in message) && ("result" in message || "error" in message)
+
+/** The id of what cannot be read otherwise, so that its refusal finds who sent it. */
+export const idOf = (value: unknown): Id | null =>
+  isRecord(value) && "method" in value && isId(value["id"]) ? value["id"] : null
+
+export const meta = (params: Request["params"]): { readonly [key: string]: unknown } => {
+  const value = params?.["_meta"]
+  return isRecord(value) ? value : {}
+}
+
+/** Whether the request is one of the stateless revisions: each of their requests says which it is of. */
+export const isStateless = ({ params }: Request): boolean => {
+  const version = meta(params)["io.modelcontextprotocol/protocolVersion"]
+  // Revisions are dates, which are ordered like texts.
+  return typeof version === "string" && version >= "2026-07-28"
+}
+
+export const errorCodes = { parse: -32700, invalidRequest: -32600, invalidParams: -32602, busy: -32000 } as const
+
+export const refusal = (id: Id | null, code: number, message: string): JSONRPCMessage =>
+  // JSON-RPC says `null` where the id is not known, which the SDK's type leaves out.
+  ({ jsonrpc: "2.0", id, error: { code, message } }) as JSONRPCMessage
