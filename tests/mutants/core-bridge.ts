@@ -43,8 +43,8 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
     name: "a late rejection is dropped",
     clause: "BRIDGE-01",
     file: work,
-    find: "cancellation !== expiry?.cancellation && late.length === 0",
-    replace: "cancellation !== expiry?.cancellation",
+    find: "      late.length === 0\n",
+    replace: "      late.length >= 0\n",
     test: by("Abortable", "Abortable.promise > keeps beside the interruption: an error of another name")
   },
   {
@@ -269,9 +269,10 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
     name: "a derived signal is held by nobody but whoever derived it",
     clause: "BRIDGE-08",
     file: hub,
-    find: "signals.map((signal) => subscribe(signal, (reason) => controller.abort(reason)))",
-    replace: "signals.map(((held: WeakRef<AbortController>) => (signal: AbortSignal) =>\n" +
-      "      subscribe(signal, (reason) => held.deref()?.abort(reason)))(new WeakRef(controller)))",
+    find: "for (const signal of signals) subscriptions.push(subscribe(signal, (reason) => controller.abort(reason)))",
+    replace: "const subscribeTo = ((held: WeakRef<AbortController>) => (signal: AbortSignal) =>\n" +
+      "      subscribe(signal, (reason) => held.deref()?.abort(reason)))(new WeakRef(controller))\n" +
+      "    for (const signal of signals) subscriptions.push(subscribeTo(signal))",
     test: by("Garbage", "a derived signal aborts with its source, for the same reason: fuse")
   },
   {

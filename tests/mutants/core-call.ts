@@ -541,8 +541,48 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "what a wrapper's timeout dropped comes back at the cancel",
     clause: "CALL-09",
     file: `${src}/internal/work.ts`,
-    find: "this.failedLate = around !== undefined",
-    replace: "this.failedLate = true",
+    find: "this.failedLate = around !== undefined && (",
+    replace: "this.failedLate = (",
     test: { file: `${test}/Precedence.test.ts`, title: "is over when the call goes on" }
+  },
+  {
+    name: "a signal that is derived too late is listened to for ever",
+    clause: "CALL-16",
+    file: `${src}/Wrapper.ts`,
+    find: "if (work.over) SignalHub.release(derived)\n        else fused.push(derived)",
+    replace: "fused.push(derived)",
+    test: { file: `${test}/Wrapper.test.ts`, title: "derives a signal without a listener once it has settled" }
+  },
+  {
+    name: "a signal that keeps its listener keeps its calls",
+    clause: "CALL-16",
+    file: `${src}/internal/signalHub.ts`,
+    find: "  try {\n    hub.signal.removeEventListener(\"abort\", hub)\n  } catch {",
+    replace: "  hub.signal.removeEventListener(\"abort\", hub)\n  try {\n  } catch {",
+    test: { file: `${test}/SignalHub.test.ts`, title: "holds up nobody over a listener that cannot be removed" }
+  },
+  {
+    name: "of several signals the first is listened to in vain",
+    clause: "CALL-16",
+    file: `${src}/internal/signalHub.ts`,
+    find: "    release(fused)\n",
+    replace: "",
+    test: { file: `${test}/SignalHub.test.ts`, title: "listens to none of several signals" }
+  },
+  {
+    name: "a call's answer goes to another of its label",
+    clause: "CALL-33",
+    file: `${src}/Approval.ts`,
+    find: "if (which === token || which === callId) {",
+    replace: "if (which === callId || typeof which !== \"string\") {",
+    test: { file: `${test}/Approval.queue.test.ts`, title: "answers the question of a call, whatever" }
+  },
+  {
+    name: "a question that was closed is shown to whoever lags",
+    clause: "CALL-22",
+    file: `${src}/Approval.ts`,
+    find: "    open.delete(question) && Deferred.doneUnsafe",
+    replace: "    Deferred.doneUnsafe",
+    test: { file: `${test}/Approval.queue.test.ts`, title: "never shows a consumer that lags" }
   }
 ]

@@ -8,7 +8,6 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Queue_ from "effect/Queue"
 import * as Stream from "effect/Stream"
 import * as Abortable from "./Abortable.ts"
 import type * as ToolCall from "./ToolCall.ts"
@@ -38,48 +37,71 @@ export const current: Context.Reference<Channel> = Context.Reference<Channel>("@
   defaultValue: () => constant(unavailable)
 })
 
-/** The oldest open questions, and their answers: for a user interface, or a test. */
+/** The open questions, and their answers: for a user interface, or a test. */
 export class Queue extends Context.Service<Queue, {
-  /** The questions that are open now, then each new one. A consumer may find one closed by the time it looks. */
+  /**
+   * The questions that are open now, the oldest first, then each new one. None is held for a consumer that lags: what it
+   * has not taken when it is closed, it never sees.
+   */
   readonly pending: Stream.Stream<ToolCall.Pending>
-  /** Answers the oldest open question of `callId`; `false` when there is none, and the answer changed nothing. */
-  readonly answer: (callId: string, outcome: "allow" | "deny") => Effect.Effect<boolean>
+  /**
+   * Answers the question of a call, by its token, or the oldest open one of its `callId`, which other calls may bear, too.
+   * `false` when there is none, and the answer changed nothing.
+   */
+  readonly answer: (call: ToolCall.Token | string, outcome: "allow" | "deny") => Effect.Effect<boolean>
 }>()("@quiesce/core/Approval/Queue") {}
 
 interface Question {
+  /** Questions are counted, so that a consumer knows where it is. */
+  readonly number: number
   readonly call: ToolCall.Pending
   readonly outcome: Deferred.Deferred<Outcome>
 }
 
 const makeQueue = (): { readonly queue: Queue["Service"]; readonly channel: Channel } => {
+  let asked = 0
+  // In the order in which they were asked.
   const open = new Set<Question>()
-  const consumers = new Set<Queue_.Queue<ToolCall.Pending, any>>()
+  const waiting = new Set<() => void>()
   const close = (question: Question, outcome: Outcome): boolean =>
     open.delete(question) && Deferred.doneUnsafe(question.outcome, Effect.succeed(outcome))
+  const newOne = Effect.callback<void>((resume) => {
+    const wake = () => resume(Effect.void)
+    waiting.add(wake)
+    return Effect.sync(() => waiting.delete(wake))
+  })
+  const after = (last: number): Effect.Effect<Question> =>
+    Effect.suspend(() => {
+      for (const question of open) if (question.number > last) return Effect.succeed(question)
+      return Effect.andThen(newOne, after(last))
+    })
   return {
     channel: {
       ask: (call) =>
         Effect.suspend(() => {
-          const question: Question = { call, outcome: Deferred.makeUnsafe() }
+          const question: Question = { number: ++asked, call, outcome: Deferred.makeUnsafe() }
           open.add(question)
-          for (const consumer of consumers) Queue_.offerUnsafe(consumer, call)
+          const woken = Array.from(waiting)
+          waiting.clear()
+          for (const wake of woken) wake()
           return Effect.ensuring(Deferred.await(question.outcome), Effect.sync(() => close(question, cancelled)))
         })
     },
     queue: {
-      // Unbounded: it holds no more than there are calls waiting.
-      pending: Stream.callback<ToolCall.Pending>((consumer) =>
-        Effect.acquireRelease(
-          Effect.sync(() => {
-            consumers.add(consumer)
-            for (const { call } of open) Queue_.offerUnsafe(consumer, call)
-          }),
-          () => Effect.sync(() => consumers.delete(consumer))
-        ), { bufferSize: Number.POSITIVE_INFINITY }),
-      answer: (callId, answer) =>
+      pending: Stream.unwrap(Effect.sync(() => {
+        let last = 0
+        return Stream.fromEffectRepeat(Effect.map(Effect.suspend(() => after(last)), ({ call, number }) => {
+          last = number
+          return call
+        }))
+      })),
+      answer: (which, answer) =>
         Effect.sync(() => {
           for (const question of open) {
-            if (question.call.callId === callId) return close(question, answer === "allow" ? allowedOnce : rejected())
+            const { callId, token } = question.call
+            if (which === token || which === callId) {
+              return close(question, answer === "allow" ? allowedOnce : rejected())
+            }
           }
           return false
         })

@@ -126,7 +126,9 @@ const promiseWrapper = (wrap: Parameters<typeof fromPromise>[0]): Wrapper => (ne
       const derive = (other: AbortSignal): LiveSignal => {
         const derived = SignalHub.fuse([signal, other])
         if (work.owner !== undefined) Ward.sign(derived.signal, work.owner)
-        fused.push(derived)
+        // What a wrapper adds ends with it, also what it adds too late.
+        if (work.over) SignalHub.release(derived)
+        else fused.push(derived)
         return derived.signal as LiveSignal
       }
       const run = (signal: LiveSignal) => {

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Approval, Policy, type ToolCall, ToolRegistry, type ToolResult } from "@quiesce/core"
-import { Context, Effect, Fiber, Layer, Stream } from "effect"
+import { Context, Effect, Fiber, Latch, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
 import { counted, input } from "./support/registry.ts"
@@ -118,6 +118,49 @@ describe("the queue of approvals", () => {
         yield* TestClock.adjust(0)
         assert.deepStrictEqual(early.seen, ["open"])
         assert.deepStrictEqual(late.seen, ["open", "new"])
+        yield* registry.shutdown
+      })
+  )
+
+  it.effect(
+    cites("answers the question of a call, whatever others bear its label", "CALL-22", "CALL-33"),
+    () =>
+      Effect.gen(function*() {
+        const { queue, registry } = yield* make
+        const twins = [yield* registry.start(input("a", "twin")), yield* registry.start(input("a", "twin"))]
+        assert.isTrue(yield* queue.answer(twins[1]!.token, "allow"))
+        assert.strictEqual(codeOf(yield* twins[1]!.result), "SUCCESS")
+        assert.isDefined(yield* twins[0]!.status)
+        assert.isFalse(yield* queue.answer(twins[1]!.token, "allow"))
+        yield* registry.shutdown
+      })
+  )
+
+  it.effect(
+    cites("never shows a consumer that lags a question that was closed meanwhile", "CALL-22"),
+    () =>
+      Effect.gen(function*() {
+        const { queue, registry } = yield* make
+        const seen: Array<string> = []
+        const busy = yield* Latch.make()
+        const lagging = yield* Effect.forkChild(
+          Stream.runForEach(queue.pending, ({ callId }) => {
+            seen.push(callId)
+            return busy.await
+          }),
+          { startImmediately: true }
+        )
+        const calls: Record<string, ToolRegistry.Call> = {}
+        for (const callId of ["first", "answered", "cancelled", "open"]) {
+          calls[callId] = yield* registry.start(input("a", callId))
+        }
+        yield* TestClock.adjust(0)
+        assert.isTrue(yield* queue.answer("answered", "deny"))
+        yield* calls["cancelled"]!.cancel()
+        yield* busy.open
+        yield* TestClock.adjust(0)
+        assert.deepStrictEqual(seen, ["first", "open"])
+        yield* Fiber.interrupt(lagging)
         yield* registry.shutdown
       })
   )

@@ -390,3 +390,28 @@ describe("a body's own signal", () => {
       assert.strictEqual(count(signal!), 0)
     }))
 })
+
+describe("a caller's signal that is not what it says", () => {
+  it.effect.each(["addEventListener", "removeEventListener"] as const)(
+    cites("whose `%s` throws holds up neither its call nor another", "CALL-16", "CALL-29"),
+    (method) =>
+      Effect.gen(function*() {
+        const { signal } = new AbortController()
+        Object.defineProperty(signal, method, {
+          value: () => {
+            throw new Error("hostile")
+          }
+        })
+        const registry = yield* Faces.registry({ tools: [promiseTool("tool", async () => "done")] })
+        const settled = yield* Abortable.promise(() =>
+          registry.executePromise({ callId: "1", name: "tool", arguments: {}, signal })
+            .then(codeOf, (thrown: unknown) => String(thrown))
+        )
+        // One that cannot be listened to is a mistake of the program: the call that it could not cancel does not begin.
+        assert.strictEqual(settled, method === "addEventListener" ? "Error: hostile" : "Success")
+        yield* registry.whenIdle
+        const well = yield* registry.execute({ callId: "2", name: "tool", arguments: {} })
+        assert.strictEqual(codeOf(well), "Success")
+      })
+  )
+})

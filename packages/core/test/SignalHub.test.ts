@@ -160,6 +160,41 @@ describe("the signal hub", () => {
       })
   )
 
+  it(cites("listens to none of several signals when one cannot be listened to", "CALL-16", "BRIDGE-06"), () => {
+    const [one, deaf] = [new AbortController().signal, new AbortController().signal]
+    deaf.addEventListener = () => {
+      throw new Error("deaf")
+    }
+    assert.throws(() => SignalHub.fuse([one, deaf]), "deaf")
+    assert.strictEqual(listeners(one), 0)
+  })
+
+  it(
+    cites("holds up nobody over a listener that cannot be removed, or a reason that cannot be read", "CALL-16"),
+    () => {
+      const controller = new AbortController()
+      const { signal } = controller
+      signal.removeEventListener = () => {
+        throw new Error("sticky")
+      }
+      const before = subscribers(signal)
+      SignalHub.unsubscribe(before.add("gone"))
+      const after = subscribers(signal)
+      after.add("told")
+      Object.defineProperty(signal, "reason", {
+        get: () => {
+          throw new Error("secret")
+        }
+      })
+      controller.abort()
+      assert.deepStrictEqual(before.names(), [])
+      assert.deepStrictEqual(after.notified.map(([name, reason]) => [name, String(reason)]), [[
+        "told",
+        "Error: secret"
+      ]])
+    }
+  )
+
   it(cites("remembers nothing of a signal that cannot be listened to", "CALL-16"), () => {
     const controller = new AbortController()
     const { addEventListener } = controller.signal

@@ -446,6 +446,29 @@ describe("a wrapper of promise functions", () => {
     }))
 
   it.effect(
+    cites("derives a signal without a listener once it has settled", "CALL-12", "CALL-16"),
+    () =>
+      Effect.gen(function*() {
+        for (const face of Faces.allFaces) {
+          const controller = new AbortController()
+          let derive: (other: AbortSignal) => AbortSignal = (other) => other
+          const host = yield* face.open({
+            tools: [promiseTool("tool", () => "done")],
+            wrappers: [(next, _, signals) => {
+              derive = signals.derive
+              return next(signals.signal)
+            }]
+          })
+          assert.strictEqual(valueOf(yield* (yield* host.call("tool")).result), "done")
+          const late = derive(controller.signal)
+          assert.deepStrictEqual(getEventListeners(controller.signal, "abort"), [])
+          controller.abort()
+          assert.isFalse(late.aborted)
+        }
+      })
+  )
+
+  it.effect(
     cites("derives as many signals as it likes, each live, and none outlives it", "CALL-12", "CALL-16"),
     () =>
       Effect.gen(function*() {

@@ -10,6 +10,8 @@
  * 3. An `abort` event on a signal that is not aborted (anybody can dispatch one) notifies nobody.
  * 4. A subscriber that throws keeps nobody from being notified: as with the platform's own listeners, what it threw is
  *    reported as uncaught once all have been.
+ * 5. Anything can call itself a signal. One that cannot be listened to is refused with what it threw, and leaves nothing
+ *    behind; one whose listener cannot be removed, or whose reason cannot be read, holds up nobody.
  */
 export interface Subscription {
   readonly hub: Hub
@@ -69,10 +71,15 @@ export const fuse = (signals: ReadonlyArray<AbortSignal>): Fused => {
     controller.abort(aborted.reason)
     return { signal: controller.signal, subscriptions: [] }
   }
-  return {
-    signal: controller.signal,
-    subscriptions: signals.map((signal) => subscribe(signal, (reason) => controller.abort(reason)))
+  const subscriptions: Array<Subscription> = []
+  const fused = { signal: controller.signal, subscriptions }
+  try {
+    for (const signal of signals) subscriptions.push(subscribe(signal, (reason) => controller.abort(reason)))
+  } catch (thrown) {
+    release(fused)
+    throw thrown
   }
+  return fused
 }
 
 export const release = ({ subscriptions }: Fused): void => subscriptions.forEach(unsubscribe)
@@ -86,20 +93,33 @@ const open = (signal: AbortSignal): Hub => {
 
 const close = (hub: Hub): void => {
   hubs.delete(hub.signal)
-  hub.signal.removeEventListener("abort", hub)
+  try {
+    hub.signal.removeEventListener("abort", hub)
+  } catch {
+    // It stays, and notifies nobody.
+  }
 }
 
 const notify = (hub: Hub): void => {
   if (!hub.signal.aborted) return
   // Taken off one by one: what a subscriber removes meanwhile is not visited (2).
   let thrown: { readonly value: unknown } | undefined
+  const reason = reasonOf(hub.signal)
   for (let subscription = hub.first; subscription !== undefined; subscription = hub.first) {
     unsubscribe(subscription)
     try {
-      subscription.onAbort(hub.signal.reason)
+      subscription.onAbort(reason)
     } catch (value) {
       thrown ??= { value }
     }
   }
   if (thrown !== undefined) throw thrown.value
+}
+
+const reasonOf = (signal: AbortSignal): unknown => {
+  try {
+    return signal.reason
+  } catch (thrown) {
+    return thrown
+  }
 }

@@ -188,16 +188,17 @@ export abstract class Work<A, E> implements Ward.Ward, Stoppable {
     if (cancellation === undefined) return exit._tag === "Success" ? Exit.succeed(exit.value) : this.#fail(exit.cause)
     const late = exit._tag === "Success" ? [] : this.#ownFailures(exit.cause)
     const around = Ward.cancellationOf(this.outer)
-    if (cancellation !== expiry?.cancellation && late.length === 0) {
-      return Exit.failCause(Failure.interruptedBy(cancellation))
+    this.failedLate = around !== undefined && (late.length > 0 || cancellation === expiry?.cancellation)
+    if (cancellation === expiry?.cancellation) {
+      const error = expiry.error(late)
+      // An interruption by what is around it is on its way to whoever awaits this, and may pass over handlers there.
+      return Exit.failCause(around === undefined ? Failure.fail(error) : Failure.late(around, error))
     }
-    this.failedLate = around !== undefined
-    if (cancellation !== expiry?.cancellation) {
-      return Exit.failCause(Failure.late(cancellation, this.#translate(late[0])))
-    }
-    // An interruption by what is around it is on its way to whoever awaits this, and may pass over handlers there.
-    const error = expiry.error(late)
-    return Exit.failCause(around === undefined ? Failure.fail(error) : Failure.late(around, error))
+    return Exit.failCause(
+      late.length === 0
+        ? Failure.interruptedBy(cancellation)
+        : Failure.late(cancellation, this.#translate(late[0]))
+    )
   }
 
   #fail(cause: Cause.Cause<unknown>): Exit.Exit<never, E> {
