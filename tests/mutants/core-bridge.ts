@@ -328,8 +328,8 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
     name: "whatever stops the work, its deadline gets the blame",
     clause: "TIME-02",
     file: work,
-    find: "if (cancellation !== expiry?.cancellation) {",
-    replace: "if (expiry === undefined) {",
+    find: "if (cancellation === expiry?.cancellation) {",
+    replace: "if (expiry !== undefined) {",
     test: by("Deadline", "Deadline.within > is no failure of work that something else stopped first")
   },
   {
