@@ -1,0 +1,69 @@
+/**
+ * A face that remembers what became of its calls.
+ *
+ * Some hosts stop waiting: a stream ends at once when it is aborted, a race is lost by the tool. The call goes on until it
+ * is quiet and has its one result, and nobody is there to take it. A ledger is: once all its calls are quiet it tells
+ * every result, and the host's history can be repaired with them.
+ */
+import type { Json } from "@quiesce/core/Json"
+import type * as Toolbox from "@quiesce/core/Toolbox"
+import type * as ToolResult from "@quiesce/core/ToolResult"
+import type * as Face from "./Face.ts"
+import { copied } from "./internal/copied.ts"
+
+export interface Entry {
+  readonly callId: string
+  readonly name: string
+  /** A copy; `null` where they were not JSON. */
+  readonly arguments: Json
+  readonly result: ToolResult.ToolResult
+}
+
+export interface Ledger extends Face.Face {
+  /**
+   * Every call made through the ledger, in the order in which they were made, once all of them are quiet: also those
+   * that begin during the wait.
+   */
+  readonly settled: () => Promise<ReadonlyArray<Entry>>
+}
+
+/**
+ * A ledger of calls through `face`.
+ *
+ * **Limits**: it keeps each result as long as it is kept itself. Make one for each generation, or each turn.
+ */
+export const make = (face: Face.Face | Toolbox.Toolbox): Ledger => {
+  const records: Array<Draft> = []
+  const running = new Set<Promise<unknown>>()
+  return {
+    execute: (input) => {
+      const draft: Draft = {
+        callId: input.callId,
+        name: input.name,
+        // Now: the host may go on with its own object.
+        arguments: copied(input.arguments),
+        result: undefined
+      }
+      records.push(draft)
+      const result = face.execute(input)
+      const noted = result.then((result) => void (draft.result = result), () => {
+        // It never became a call: the host is told why by `result`.
+        records.splice(records.indexOf(draft), 1)
+      }).finally(() => running.delete(noted))
+      running.add(noted)
+      return result
+    },
+    schemas: face.schemas,
+    whenIdle: () => face.whenIdle(),
+    settled: async () => {
+      while (running.size > 0) await Promise.all(running)
+      return records.filter(isEntry)
+    }
+  }
+}
+
+interface Draft extends Omit<Entry, "result"> {
+  result: ToolResult.ToolResult | undefined
+}
+
+const isEntry = (draft: Draft): draft is Draft & Entry => draft.result !== undefined

@@ -1,0 +1,125 @@
+/** What the AI SDK keeps of calls: model outputs, and the messages of a history. */
+import type * as ToolResult from "@quiesce/core/ToolResult"
+import type { ModelMessage, ToolCallPart, ToolModelMessage, ToolResultPart } from "ai"
+import type { Entry } from "../Ledger.ts"
+import { type Asked, outcomes } from "./history.ts"
+import { textOf, texts } from "./shown.ts"
+
+type ModelOutput = ToolResultPart["output"]
+type ToolPart = ToolModelMessage["content"][number]
+
+export const modelOutput = (result: ToolResult.ToolResult): ModelOutput => {
+  if (result._tag === "Failure") return { type: "error-text", value: textOf(result) }
+  const shown = texts(result)
+  return shown.length === 1
+    ? { type: "text", value: shown[0]! }
+    : { type: "content", value: shown.map((text) => ({ type: "text", text })) }
+}
+
+/** What a tool of the AI SDK wants a model to be shown, as text: what is no text is named. */
+export const textOfOutput = (output: ModelOutput): ReadonlyArray<ToolResult.Content> => {
+  const text = (text: string): ToolResult.Content => ({ type: "text", text })
+  switch (output.type) {
+    case "text":
+    case "error-text":
+      return [text(output.value)]
+    case "json":
+    case "error-json":
+      return [text(JSON.stringify(output.value))]
+    case "execution-denied":
+      return [text(output.reason ?? "denied")]
+    case "content":
+      return output.value.map((part) => text(part.type === "text" ? part.text : `[${part.type}]`))
+  }
+}
+
+export const isOutput = (output: unknown): output is ToolResult.Success =>
+  typeof output === "object" && output !== null && "concludesTurn" in output && "dispatched" in output
+
+const resultPart = (result: ToolResult.ToolResult): ToolResultPart => ({
+  type: "tool-result",
+  toolCallId: result.callId,
+  toolName: result.name,
+  output: modelOutput(result)
+})
+
+export const of = (entries: ReadonlyArray<Entry>): Array<ModelMessage> =>
+  entries.length === 0 ? [] : [
+    {
+      role: "assistant",
+      content: entries.map(({ arguments: input, callId, name }) => ({
+        type: "tool-call",
+        toolCallId: callId,
+        toolName: name,
+        input
+      }))
+    },
+    { role: "tool", content: entries.map(({ result }) => resultPart(result)) }
+  ]
+
+export const repair = (
+  messages: ReadonlyArray<ModelMessage>,
+  entries: ReadonlyArray<Entry>
+): Array<ModelMessage> => {
+  const asked = new Map<ToolCallPart, Asked>(
+    messages.flatMap(callsOf).map((part) => [part, {
+      callId: part.toolCallId,
+      name: part.toolName,
+      arguments: part.input
+    }])
+  )
+  const results = outcomes([...asked.values()], entries)
+  const outcomeOf = new Map(Array.from(asked.keys(), (part, at) => [part, results[at]!]))
+  const repaired: Array<ModelMessage> = []
+  for (let at = 0; at < messages.length; at++) {
+    const message = messages[at]!
+    repaired.push(message)
+    const calls = callsOf(message)
+    if (calls.length === 0) continue
+    const answers: Array<ToolModelMessage> = []
+    for (let next = messages[at + 1]; next?.role === "tool"; next = messages[at + 1]) {
+      answers.push(next)
+      at++
+    }
+    const parts = answers.flatMap(({ content }) => content)
+    const isLast = at === messages.length - 1
+    const open = calls.filter((call) =>
+      !isAnswered(call, message, parts) && !(isLast && isAdmitted(call, message, parts) && !isMade(call, entries))
+    )
+    const added = open.map((call) => resultPart(outcomeOf.get(call)!))
+    repaired.push(...(added.length === 0 ? answers : extended(answers, added)))
+  }
+  return repaired
+}
+
+/** The calls that the AI SDK runs itself. */
+const callsOf = (message: ModelMessage): ReadonlyArray<ToolCallPart> =>
+  message.role === "assistant" && typeof message.content !== "string"
+    ? message.content.filter((part) => part.type === "tool-call").filter((call) => call.providerExecuted !== true)
+    : []
+
+const isAnswered = ({ toolCallId }: ToolCallPart, asking: ModelMessage, answers: ReadonlyArray<ToolPart>): boolean =>
+  [...answers, ...partsOf(asking)].some((part) => part.type === "tool-result" && part.toolCallId === toolCallId)
+
+/** Whether somebody has answered what the AI SDK asked about the call, which it then runs or refuses itself. */
+const isAdmitted = ({ toolCallId }: ToolCallPart, asking: ModelMessage, answers: ReadonlyArray<ToolPart>): boolean =>
+  partsOf(asking).some((request) =>
+    request.type === "tool-approval-request" && request.toolCallId === toolCallId &&
+    answers.some((part) => part.type === "tool-approval-response" && part.approvalId === request.approvalId)
+  )
+
+const isMade = ({ toolCallId, toolName }: ToolCallPart, entries: ReadonlyArray<Entry>): boolean =>
+  entries.some(({ callId, name }) => callId === toolCallId && name === toolName)
+
+const partsOf = (message: ModelMessage) =>
+  message.role === "assistant" && typeof message.content !== "string" ? message.content : []
+
+const extended = (
+  answers: ReadonlyArray<ToolModelMessage>,
+  added: ReadonlyArray<ToolPart>
+): ReadonlyArray<ModelMessage> => {
+  const last = answers.at(-1)
+  return last === undefined
+    ? [{ role: "tool", content: [...added] }]
+    : [...answers.slice(0, -1), { ...last, content: [...last.content, ...added] }]
+}
