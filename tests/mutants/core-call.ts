@@ -584,5 +584,27 @@ export const callMutants: ReadonlyArray<Mutant> = [
     find: "    open.delete(question) && Deferred.doneUnsafe",
     replace: "    Deferred.doneUnsafe",
     test: { file: `${test}/Approval.queue.test.ts`, title: "never shows a consumer that lags" }
+  },
+  {
+    name: "a tracer that cancels at the start of the body comes too late",
+    clause: "CALL-05",
+    file: `${src}/internal/dispatch.ts`,
+    find: "    if (work.cancellation !== undefined) throw work.cancellation.abortReason\n",
+    replace: "",
+    test: {
+      file: `${test}/Tracing.test.ts`,
+      title: "of a body that is an promise > cancels the call when it hears of the body, through the registry"
+    }
+  },
+  {
+    name: "a tracer that interrupts the caller at the start of the body comes too late",
+    clause: "CALL-05",
+    file: `${src}/internal/dispatch.ts`,
+    find: "    call.hear()\n    if (work",
+    replace: "    if (work",
+    test: {
+      file: `${test}/Tracing.test.ts`,
+      title: "of a body that is an effect > cancels the call when it hears of the body, through the caller's fiber"
+    }
   }
 ]

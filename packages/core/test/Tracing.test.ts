@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Approval, Observer, Policy, type ToolRegistry, Wrapper } from "@quiesce/core"
-import { Cause, Deferred, Effect, Exit, Metric, Option, Tracer } from "effect"
+import { Approval, Observer, Policy, type ToolRegistry, type ToolResult, Wrapper } from "@quiesce/core"
+import { Cause, Deferred, Effect, Exit, Fiber, Metric, Option, Tracer } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
 import { counted, effectTool, held, input, makeRegistry, promiseTool } from "./support/registry.ts"
@@ -89,6 +89,51 @@ describe("the span of a call", () => {
         assert.isUndefined(parentOf(named("execute_tool a")[0]))
       })
   )
+
+  describe.each(["effect", "promise"] as const)("of a body that is an %s", (kind) => {
+    it.effect.each(["the caller's signal", "the caller's fiber", "the registry", "a wrapper"] as const)(
+      cites("cancels the call when it hears of the body, through %s: the body never starts", "CALL-05", "CALL-11"),
+      (through) =>
+        Effect.gen(function*() {
+          let bodies = 0
+          const tool = kind === "effect"
+            ? effectTool("a", () => Effect.sync(() => ++bodies))
+            : promiseTool("a", () => ++bodies)
+          const [caller, wrapper] = [new AbortController(), new AbortController()]
+          let interrupt = () => {}
+          const tracer = Tracer.make({
+            span: (options) => {
+              const span = new Tracer.NativeSpan(options)
+              const { event } = span
+              span.event = (name, ...rest) => {
+                if (name === "body") interrupt()
+                Reflect.apply(event, span, [name, ...rest])
+              }
+              return span
+            }
+          })
+          const withCancel = Wrapper.layer([(next) => Wrapper.withCancel(next, wrapper.signal)])
+          const registry = yield* Effect.provideService(makeRegistry([tool], withCancel), Tracer.Tracer, tracer)
+          const results: Array<ToolResult.ToolResult> = []
+          yield* registry.observe((_, result) => Effect.sync(() => results.push(result)))
+          const fiber = yield* Effect.withFiber((fiber) => {
+            interrupt = {
+              "the caller's signal": () => caller.abort(),
+              "the caller's fiber": () => fiber.interruptUnsafe(),
+              "the registry": () => Effect.runSync(registry.cancel("a")),
+              "a wrapper": () => wrapper.abort()
+            }[through]
+            return through === "the caller's signal"
+              ? Effect.promise(() => registry.executePromise({ ...input("a"), signal: caller.signal }))
+              : registry.execute(input("a"))
+          }).pipe(Effect.provideService(Tracer.Tracer, tracer), Effect.forkChild({ startImmediately: true }))
+          yield* Fiber.await(fiber)
+          const [result] = results
+          assert(result?._tag === "Failure")
+          assert.deepStrictEqual([result.error.code, result.dispatched, bodies], ["ABORTED_BEFORE_DISPATCH", false, 0])
+        })
+    )
+  })
 
   it.effect(
     cites("holds those of the calls inside, through the fiber and through the signal", "CALL-26", "CALL-32"),

@@ -157,9 +157,11 @@ const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, 
       ? undefined
       : expiry(timeout, "TOOL_TIMEOUT", (exceeded) => call.toError(Outcome.timedOut(exceeded)))
   }
-  // The mark and the invocation are one operation: nothing can come in between.
+  // Whoever is told of the stage, a tracer for one, may cancel. The check, the mark and the invocation are one operation.
   const execute = () => {
     call.enter("body")
+    call.hear()
+    if (work.cancellation !== undefined) throw work.cancellation.abortReason
     call.dispatched = true
     return body.execute(parameters, new Running(call, work))
   }
