@@ -462,6 +462,36 @@ describe("a child fiber that a stage leaves running", () => {
       yield* gate.open()
       assert.strictEqual(valueOf(yield* call.result), "done")
     }))
+
+  it.effect.each(leavingStages.filter(([stage]) => stage !== "a body"))(
+    cites("of %s holds up a call that is cancelled only then: it shows it, and is reported like any other", "CALL-27"),
+    ([, stages]) =>
+      Effect.gen(function*() {
+        for (const face of Faces.registryFaces) {
+          const gate = Gate.make()
+          const reports: Array<string> = []
+          const observer = {
+            notQuiescent: (call: ToolCall.Pending) => Effect.sync(() => void reports.push(call.callId))
+          }
+          const parts = watched(stages(gate))
+          const host = yield* face.open({ ...parts, observers: [...parts.observers ?? [], observer] })
+          const call = yield* host.call("tool")
+          yield* gate.reached
+          assert.deepStrictEqual((yield* host.inFlight).map(({ stage }) => stage), ["settling"])
+          yield* call.cancel
+          assert.deepStrictEqual((yield* host.inFlight).map(({ cancelling }) => cancelling?._tag), [face.reason])
+          yield* TestClock.adjust("1 hour")
+          assert.strictEqual(reports[0], call.callId)
+          assert.isFalse(call.isOver())
+          yield* gate.open()
+          assert.strictEqual(codeOf(yield* call.result), "Success")
+          const told = reports.length
+          yield* TestClock.adjust("10 days")
+          assert.lengthOf(reports, told)
+          assert.deepStrictEqual(yield* host.inFlight, [])
+        }
+      })
+  )
 })
 
 describe("a body two registries deep", () => {

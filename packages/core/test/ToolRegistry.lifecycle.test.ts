@@ -240,6 +240,72 @@ describe("waiting for quiescence from inside a call", () => {
       })
   )
 
+  it.effect.each(waits)(
+    cites("%s in two calls at once: neither waits for the other for ever, nor for less than all else", "CALL-28"),
+    ([name, wait]) =>
+      Effect.gen(function*() {
+        const other = held("other", "1 second")
+        let registry: ToolRegistry.Shape | undefined
+        const both = yield* Deferred.make<void>()
+        const waited: Array<string> = []
+        const waiting = effectTool("waiting", (_, call) =>
+          Effect.andThen(
+            Deferred.await(both),
+            Effect.suspend(() => wait(registry!))
+          ).pipe(
+            Effect.andThen(Effect.sync(() => waited.push(call.callId))),
+            Effect.uninterruptible,
+            Effect.as(1)
+          ))
+        registry = yield* makeRegistry([waiting, other.tool])
+        yield* registry.start(input("other"))
+        yield* registry.start(input("waiting", "first"))
+        yield* registry.start(input("waiting", "second"))
+        yield* Deferred.succeed(both, undefined)
+        const outside = yield* Effect.forkChild(registry.whenIdle, { startImmediately: true })
+        yield* TestClock.adjust("999 millis")
+        assert.deepStrictEqual(waited, [])
+        if (name === "whenIdle") other.end(1)
+        yield* TestClock.adjust("1 millis")
+        assert.sameMembers(waited, ["first", "second"])
+        yield* Fiber.join(outside)
+        assert.deepStrictEqual(yield* registry.inFlight, [])
+      })
+  )
+
+  it.effect(
+    cites("whoever waits around a call that waits, too, waits until that is over", "CALL-28"),
+    () =>
+      Effect.gen(function*() {
+        const slow = held("slow")
+        const events: Array<string> = []
+        let registry: ToolRegistry.Shape | undefined
+        const inner = effectTool("inner", () =>
+          Effect.gen(function*() {
+            yield* registry!.whenIdle
+            events.push("inner waited")
+            yield* Effect.sleep("1 second")
+            events.push("inner ended")
+            return 1
+          }))
+        const outer = effectTool("outer", () =>
+          Effect.gen(function*() {
+            yield* registry!.start(input("inner"))
+            yield* registry!.whenIdle
+            events.push("outer waited")
+            return 1
+          }))
+        registry = yield* makeRegistry([inner, outer, slow.tool])
+        yield* registry.start(input("slow"))
+        const call = yield* registry.start(input("outer"))
+        assert.deepStrictEqual(events, [])
+        slow.end(1)
+        yield* TestClock.adjust("1 second")
+        yield* call.result
+        assert.deepStrictEqual(events, ["inner waited", "inner ended", "outer waited"])
+      })
+  )
+
   it.effect(
     cites("an observer is not inside the call it hears of, and waits for all", "CALL-28"),
     () =>

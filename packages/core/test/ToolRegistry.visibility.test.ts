@@ -195,6 +195,21 @@ describe("changes", () => {
     }))
 })
 
+it.effect(
+  cites("an entry of inFlight has the token of its call, which is good to cancel it alone", "CALL-27", "CALL-33"),
+  () =>
+    Effect.gen(function*() {
+      const slow = held("slow")
+      const registry = yield* makeRegistry([slow.tool])
+      const first = yield* registry.start(input("slow"))
+      yield* registry.start(input("slow"))
+      const [entry] = yield* registry.inFlight
+      assert.strictEqual(entry!.token, first.token)
+      assert.strictEqual(yield* registry.cancel(entry!.token), 1)
+      assert.deepStrictEqual(slow.runs.map(({ interrupted }) => interrupted), [true, false])
+    })
+)
+
 describe("a call that is cancelled and not quiet", () => {
   /** A registry with an observer that records each report, and a logger that records each line. */
   const observed = Effect.fnUntraced(function*(

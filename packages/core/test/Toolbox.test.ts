@@ -269,6 +269,37 @@ describe("quiescence of a Toolbox", () => {
     assert.strictEqual(codeOf(await result), "ABORTED")
   })
 
+  it(cites("can be closed from inside two calls at once: both are over then", "CALL-28", "PROMISE-01"), async () => {
+    const closing = Tool.fromPromise("closing", {
+      description: "",
+      parameters: z.object({}),
+      success: z.string(),
+      execute: async (_, { token }) => {
+        await toolbox.close(token)
+        return ""
+      }
+    })
+    const toolbox = Toolbox.make({ tools: [closing] })
+    const results = [call("closing"), call("closing")].map((input) => toolbox.execute({ ...input, signal: live() }))
+    // The first closes it before the second is made.
+    assert.deepStrictEqual((await Promise.all(results)).map(codeOf), ["ABORTED", "ABORTED_BEFORE_DISPATCH"])
+    const gate = Promise.withResolvers<void>()
+    const late = Tool.fromPromise("late", {
+      description: "",
+      parameters: z.object({}),
+      success: z.string(),
+      execute: async (_, { token }) => {
+        await gate.promise
+        await another.close(token)
+        return ""
+      }
+    })
+    const another = Toolbox.make({ tools: [late] })
+    const both = [call("late"), call("late")].map((input) => another.execute({ ...input, signal: live() }))
+    gate.resolve()
+    assert.deepStrictEqual((await Promise.all(both)).map(codeOf), ["ABORTED", "ABORTED"])
+  })
+
   for (const name of ["whenIdle", "close"] as const) {
     it(
       cites(`${name} from inside a call does not wait for that call, nor for those around it`, "CALL-28", "PROMISE-01"),

@@ -10,17 +10,21 @@ import type { CancelReason } from "../CancelReason.ts"
 
 export class Cancellation {
   readonly reason: CancelReason
+  /** The cancellation that this one was passed down from; itself for one that began here. */
+  readonly #root: Cancellation
   #abortReason: (() => unknown) | { readonly value: unknown }
   #annotations: Context.Context<never> | undefined
 
-  constructor(reason: CancelReason, abortReason: () => unknown) {
+  constructor(reason: CancelReason, abortReason: (() => unknown) | Cancellation) {
     this.reason = reason
-    this.#abortReason = abortReason
+    this.#root = abortReason instanceof Cancellation ? abortReason.#root : this
+    this.#abortReason = abortReason instanceof Cancellation ? abortReason.#abortReason : abortReason
   }
 
   get abortReason(): unknown {
-    if (typeof this.#abortReason === "function") this.#abortReason = { value: this.#abortReason() }
-    return this.#abortReason.value
+    const root = this.#root
+    if (typeof root.#abortReason === "function") root.#abortReason = { value: root.#abortReason() }
+    return root.#abortReason.value
   }
 
   /** As annotations for `fiber.interruptUnsafe`. */
@@ -35,8 +39,7 @@ class Annotation extends Context.Service<Annotation, Cancellation>()("@quiesce/c
 export const make = (reason: CancelReason): Cancellation => new Cancellation(reason, () => defaultAbortReason(reason))
 
 /** The same cancellation as it reaches what runs inside: another reason, the same `signal.reason`. */
-export const inherit = (reason: CancelReason, from: Cancellation): Cancellation =>
-  new Cancellation(reason, () => from.abortReason)
+export const inherit = (reason: CancelReason, from: Cancellation): Cancellation => new Cancellation(reason, from)
 
 /** By whoever owns the signal that aborted. */
 export const byCaller = (cause: unknown): Cancellation => make({ _tag: "Caller", cause })
