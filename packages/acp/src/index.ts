@@ -1,0 +1,8 @@
+export * as AcpError from "./AcpError.ts"
+export * as AgentSide from "./AgentSide.ts"
+export * as ClientSide from "./ClientSide.ts"
+export * as Connection from "./Connection.ts"
+export * as Handler from "./Handler.ts"
+export * as Limits from "./Limits.ts"
+export * as Peer from "./Peer.ts"
+export * as Transport from "./Transport.ts"
