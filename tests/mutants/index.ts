@@ -2,6 +2,7 @@
 import { agent } from "./agent.ts"
 import { bridgeMutants } from "./core-bridge.ts"
 import { callMutants } from "./core-call.ts"
+import { extremeMutants } from "./core-extremes.ts"
 import { registryMutants } from "./core-registry.ts"
 import { core } from "./core.ts"
 import type { Mutant } from "./Mutant.ts"
@@ -13,6 +14,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   ...callMutants,
   ...registryMutants,
   ...bridgeMutants,
+  ...extremeMutants,
   ...node,
   ...testing,
   ...agent

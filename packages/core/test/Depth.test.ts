@@ -3,10 +3,11 @@ import { type Json, type ToolCall, type ToolRegistry, type ToolResult, Wrapper }
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
+import * as Cancellation from "../src/internal/cancellation.ts"
 import { effectTool, makeRegistry, promiseTool } from "./support/registry.ts"
 
 /** More calls inside one another than a stack has room for: with a stack for all of them, a few hundred overflow it. */
-const depth = 4_000
+const depth = 1_500
 
 /** The body of the innermost call, and what each of those around it does with the call inside. */
 type Make = (registry: () => ToolRegistry.Shape, leaf: Effect.Effect<Json>) => ReturnType<typeof effectTool>
@@ -42,7 +43,7 @@ const ways: ReadonlyArray<readonly [way: string, make: Make]> = [
         : registry().executePromise({ ...next(call), signal: call.signal }).then(valueOf))]
 ]
 
-describe.each(ways)("thousands of calls inside one another, %s", (_, make) => {
+describe.each(ways)("many calls inside one another, %s", (_, make) => {
   const open = Effect.fnUntraced(function*(leaf: Effect.Effect<Json>) {
     let registry: ToolRegistry.Shape | undefined
     registry = yield* makeRegistry([make(() => registry!, leaf)], Wrapper.layer([(next) => next]))
@@ -110,7 +111,7 @@ describe.each(ways)("thousands of calls inside one another, %s", (_, make) => {
   )
 })
 
-describe("thousands of calls inside one another that only the stack knows to nest", () => {
+describe("many calls inside one another that only the stack knows to nest", () => {
   it.effect(cites("are launched, and each gets the result of the one inside", "CALL-01"), () =>
     Effect.gen(function*() {
       let registry: ToolRegistry.Shape | undefined
@@ -126,4 +127,14 @@ describe("thousands of calls inside one another that only the stack knows to nes
       )
       assert.strictEqual(valueOf(result), "found")
     }))
+})
+
+it(cites("a reason is passed down unchanged, through however many calls", "CALL-17", "CALL-26"), () => {
+  const reason = { why: "enough" }
+  let cancellation = Cancellation.byCaller(reason)
+  for (let level = 0; level < 100_000; level++) {
+    cancellation = Cancellation.inherit({ _tag: "Parent", callId: String(level) }, cancellation)
+  }
+  assert.deepStrictEqual(cancellation.reason, { _tag: "Parent", callId: "99999" })
+  assert.strictEqual(cancellation.abortReason, reason)
 })

@@ -282,6 +282,8 @@ describe("waiting for quiescence from inside a call", () => {
         let registry: ToolRegistry.Shape | undefined
         const inner = effectTool("inner", () =>
           Effect.gen(function*() {
+            // After the call around it has begun to wait.
+            yield* Effect.sleep("1 second")
             yield* registry!.whenIdle
             events.push("inner waited")
             yield* Effect.sleep("1 second")
@@ -298,6 +300,7 @@ describe("waiting for quiescence from inside a call", () => {
         registry = yield* makeRegistry([inner, outer, slow.tool])
         yield* registry.start(input("slow"))
         const call = yield* registry.start(input("outer"))
+        yield* TestClock.adjust("1 second")
         assert.deepStrictEqual(events, [])
         slow.end(1)
         yield* TestClock.adjust("1 second")

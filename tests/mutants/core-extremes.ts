@@ -1,0 +1,180 @@
+/** The mutants of `packages/core` that are about calls in odd places: very deep, held up, astray, waiting for each other. */
+import type { Mutant } from "./Mutant.ts"
+
+const src = "packages/core/src/internal"
+const test = "packages/core/test"
+
+export const extremeMutants: ReadonlyArray<Mutant> = [
+  {
+    name: "calls inside calls are launched on one stack",
+    clause: ["CALL-01", "CALL-26"],
+    file: `${src}/pipeline.ts`,
+    find: "    if (call.needsStack) yield* Effect.yieldNow\n",
+    replace: "",
+    test: { file: `${test}/Depth.test.ts`, title: "executed by the fiber of a body > are launched" }
+  },
+  {
+    name: "calls inside calls settle on one stack",
+    clause: ["CALL-01", "CALL-26"],
+    file: `${src}/call.ts`,
+    find:
+      "      } else if (this.needsStack) fiber.currentDispatcher.scheduleTask(() => this.#settle(exit), 0)\n      else this.#settle(exit)",
+    replace: "      } else this.#settle(exit)",
+    test: { file: `${test}/Depth.test.ts`, title: "started by a body > are launched" }
+  },
+  {
+    name: "calls that only the stack knows to nest are launched on one",
+    clause: "CALL-01",
+    file: `${src}/registry.ts`,
+    find: "parent === undefined ? this.#launching : parent.call.depth + 1",
+    replace: "parent === undefined ? 0 : parent.call.depth + 1",
+    test: { file: `${test}/Depth.test.ts`, title: "that only the stack knows to nest > are launched" }
+  },
+  {
+    name: "a reason is looked up through every call it was passed down",
+    clause: "CALL-26",
+    file: `${src}/cancellation.ts`,
+    find: "new Cancellation(reason, from)",
+    replace: "new Cancellation(reason, () => from.abortReason)",
+    test: { file: `${test}/Depth.test.ts`, title: "a reason is passed down unchanged, through however many calls" }
+  },
+  {
+    name: "what is inside learns why only as it is interrupted",
+    clause: "CALL-26",
+    file: `${src}/stopping.ts`,
+    find: "    noted.push([target, reason])\n",
+    replace: "    target.deliver(reason)\n",
+    test: { file: `${test}/Depth.test.ts`, title: "executed by the fiber of a body > are cancelled together" }
+  },
+  {
+    name: "a call that its children hold up does not show that it was cancelled",
+    clause: "CALL-27",
+    file: `${src}/call.ts`,
+    find: "if (this.over || this.cancellation !== undefined) return undefined",
+    replace: "if (this.over || this.#phase === \"sealed\" || this.cancellation !== undefined) return undefined",
+    test: { file: `${test}/Quiescence.test.ts`, title: "of a wrapper holds up a call that is cancelled only then" }
+  },
+  {
+    name: "a failure that its schema refuses is published as it is",
+    clause: "CALL-21",
+    file: `${src}/dispatch.ts`,
+    find: "          : Outcome.toolFailedAs(thrown, Object.is(written?.thrown, thrown) ? written?.json : undefined)",
+    replace:
+      "          : written?.json === undefined ? Outcome.toolFailed(thrown) : Outcome.toolFailedAs(thrown, written.json)",
+    test: {
+      file: `${test}/FailureSchema.test.ts`,
+      title: "an effect > publishes nothing of a failure where it refuses it"
+    }
+  },
+  {
+    name: "a failure schema that waits is not waited for",
+    clause: "CALL-07",
+    file: `${src}/value.ts`,
+    find: "  work.observe((exit) => done(jsonOf(exit)))\n",
+    replace: "  done(work.exit && jsonOf(work.exit))\n",
+    test: { file: `${test}/FailureSchema.test.ts`, title: "an effect > may wait: the call is over when it has written" }
+  },
+  {
+    name: "a failure schema is not interrupted with its call",
+    clause: ["CALL-07", "CALL-09"],
+    file: `${src}/value.ts`,
+    find: "  call.track(work)\n  work.start(",
+    replace: "  work.start(",
+    test: {
+      file: `${test}/FailureSchema.test.ts`,
+      title: "a promise function > is interrupted with the call while it waits"
+    }
+  },
+  {
+    name: "a failure schema holds up a call that was cancelled before",
+    clause: "CALL-09",
+    file: `${src}/value.ts`,
+    find: "  if (body.cancellation !== undefined) stop(work, body.cancellation)\n",
+    replace: "  void stop\n",
+    test: {
+      file: `${test}/FailureSchema.test.ts`,
+      title: "an effect > of a call that is being cancelled has no time to wait"
+    }
+  },
+  {
+    name: "a stage that ends the call's fiber ends the call",
+    clause: ["CALL-01", "CALL-21"],
+    file: `${src}/call.ts`,
+    find: "this.reading !== undefined && ++this.#faults <= maxFaults",
+    replace: "this.reading !== undefined && this.#faults > maxFaults",
+    test: {
+      file: `${test}/Faults.stray.test.ts`,
+      title: "at once > fails its call and no other, under its own code: pre-policy"
+    }
+  },
+  {
+    name: "a decoder that ends the call's fiber is taken for a policy",
+    clause: "CALL-21",
+    file: `${src}/pipeline.ts`,
+    find: "window(call, call.stage, Outcome.ofDecoding, decode)",
+    replace: "window(call, call.stage, Outcome.ofPolicy, decode)",
+    test: {
+      file: `${test}/Faults.stray.test.ts`,
+      title: "at once > fails its call and no other, under its own code: decoder ["
+    }
+  },
+  {
+    name: "an encoder ends the fiber it was called from",
+    clause: "CALL-21",
+    file: `${src}/value.ts`,
+    find: "    ? Effect.exit(tie(() => {",
+    replace: "    ? call.over === undefined ? Effect.exit(schema) : Effect.exit(schema) || Effect.exit(tie(() => {",
+    test: {
+      file: `${test}/Faults.stray.test.ts`,
+      title: "at once > fails its call and no other, under its own code: encoder inside a wrapper"
+    }
+  },
+  {
+    name: "a call settles over what a stage without handlers left running",
+    clause: "CALL-07",
+    file: `${src}/pipeline.ts`,
+    find: "  if (call.works.length > 0) yield* endWorks(call)\n",
+    replace: "  void endWorks\n",
+    test: { file: `${test}/Faults.stray.test.ts`, title: "before anybody reviews the call: an inner one" }
+  },
+  {
+    name: "two calls wait for each other for ever",
+    clause: "CALL-28",
+    file: `${src}/registry.ts`,
+    find: "if (other.inside.has(call) && concerns(other, own)) return true",
+    replace: "if (other.inside.has(call) && concerns(other, own)) return false",
+    test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "whenIdle in two calls at once" }
+  },
+  {
+    name: "a call that waits is waited for by nobody around it",
+    clause: "CALL-28",
+    file: `${src}/registry.ts`,
+    find: "if (other.inside.has(call) && concerns(other, own)) return true",
+    replace: "if (other.inside.has(call)) return true",
+    test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "whoever waits around a call that waits, too" }
+  },
+  {
+    name: "whoever waited for an admission is kept",
+    clause: "CALL-27",
+    file: `${src}/faces.ts`,
+    find: "    return Effect.sync(() => call.admission.unobserve(observer))\n",
+    replace: "",
+    test: { file: `${test}/Garbage.test.ts`, title: "whose wait was interrupted: for its admission" }
+  },
+  {
+    name: "whoever waited for a result is kept",
+    clause: "CALL-27",
+    file: `${src}/faces.ts`,
+    find: "    return Effect.sync(() => call.exit.unobserve(resume))\n",
+    replace: "",
+    test: { file: `${test}/Garbage.test.ts`, title: "whose wait was interrupted: for its result" }
+  },
+  {
+    name: "whoever waited for all to be over is kept",
+    clause: "CALL-28",
+    file: `${src}/registry.ts`,
+    find: "      return Effect.sync(() => this.#waiters.delete(waiter))\n",
+    replace: "",
+    test: { file: `${test}/Garbage.test.ts`, title: "whose wait was interrupted: for all to be over" }
+  }
+]
