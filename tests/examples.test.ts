@@ -130,7 +130,7 @@ describe("press-stop", { timeout: patience }, () => {
   })
 
   it("is shown by the README of the repository as by its own", () => {
-    const [shown] = /^call .*?(?=^```$)/ms.exec(readFileSync(join(root, "README.md"), "utf8")) ?? [""]
+    const [shown] = /^call {2,}.*?(?=^```$)/ms.exec(readFileSync(join(root, "README.md"), "utf8")) ?? [""]
     assert.isAbove(shown.length, 0)
     assert.include(quoted("press-stop"), shown)
   })
