@@ -11,7 +11,8 @@ import {
   createMcpHandler,
   isLegacyRequest,
   type McpServer,
-  type Server
+  type Server,
+  type ServerNotifier
 } from "@modelcontextprotocol/server"
 import * as Abortable from "@quiesce/core/Abortable"
 import type * as ToolRegistry from "@quiesce/core/ToolRegistry"
@@ -60,6 +61,8 @@ export interface HandleOptions {
 export interface Shape {
   /** Answers a request. It does not reject. */
   readonly handle: (request: Request, options?: HandleOptions) => Promise<Response>
+  /** Tells who listens, in the stateless revisions, of changes in what the host's own `server` offers beside the tools. */
+  readonly notify: ServerNotifier
   /** Refuses new requests, cancels all calls, ends all streams and sessions, and waits until everything is quiet. */
   readonly close: Effect.Effect<void>
   /** How many sessions are open. */
@@ -254,7 +257,7 @@ export const make = Effect.fnUntraced(function*(
   })
   yield* Effect.addFinalizer(() => close)
 
-  return { handle, close, sessions: Effect.sync(() => sessions.size) }
+  return { handle, notify: modern.notify, close, sessions: Effect.sync(() => sessions.size) }
 })
 
 export const layer = (options: Options): Layer.Layer<HttpServer, never, ToolRegistry.ToolRegistry> =>

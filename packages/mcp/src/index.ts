@@ -1,4 +1,7 @@
+export * as Attach from "./Attach.ts"
 export * as Cancelled from "./Cancelled.ts"
+export * as Client from "./Client.ts"
+export * as ClientStdio from "./ClientStdio.ts"
 export * as HttpServer from "./HttpServer.ts"
 export * as NodeHttp from "./NodeHttp.ts"
 export * as StdioServer from "./StdioServer.ts"

@@ -8,6 +8,7 @@
  */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server"
 import type { Readable, Writable } from "node:stream"
+import { Lines } from "./lines.ts"
 import * as Message from "./message.ts"
 
 export interface Limits {
@@ -23,8 +24,6 @@ export interface Limits {
  */
 export const defaultLimits: Limits = { maxFrameBytes: 10 * 1024 * 1024, maxDepth: 1024 }
 
-const newline = 0x0a
-
 export class StdioWire implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
@@ -32,15 +31,14 @@ export class StdioWire implements Transport {
   readonly #input: Readable
   readonly #output: Writable
   readonly #limits: Limits
-  /** The beginning of a line that is not complete, in pieces. */
-  #pieces: Array<Uint8Array> = []
-  #length = 0
+  readonly #lines: Lines
   #closed = false
 
   constructor(input: Readable, output: Writable, limits: Limits = defaultLimits) {
     this.#input = input
     this.#output = output
     this.#limits = limits
+    this.#lines = new Lines(limits.maxFrameBytes, (line) => this.#line(line))
   }
 
   async start(): Promise<void> {
@@ -62,7 +60,7 @@ export class StdioWire implements Transport {
     this.#input.off("close", this.#ended)
     this.#output.off("close", this.#ended)
     this.#input.pause()
-    this.#pieces = []
+    this.#lines.stop()
     this.onclose?.()
   }
 
@@ -80,34 +78,13 @@ export class StdioWire implements Transport {
     this.#ended()
   }
 
-  readonly #read = (chunk: Uint8Array): void => {
-    let from = 0
-    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
-      this.#keep(chunk.subarray(from, end))
-      from = end + 1
-      this.#line()
-      // What a line led to may have closed the connection: the rest is nobody's.
-      if (this.#closed) return
-    }
-    this.#keep(chunk.subarray(from))
-  }
+  readonly #read = (chunk: Uint8Array): void => this.#lines.read(chunk)
 
-  #keep(piece: Uint8Array): void {
-    this.#length += piece.length
-    if (this.#length <= this.#limits.maxFrameBytes) this.#pieces.push(piece)
-    else this.#pieces = []
-  }
-
-  #line(): void {
-    const [pieces, length] = [this.#pieces, this.#length]
-    this.#pieces = []
-    this.#length = 0
+  #line(text: string | undefined): void {
     const { maxDepth, maxFrameBytes } = this.#limits
-    if (length > maxFrameBytes) {
+    if (text === undefined) {
       return this.#refuse(null, "invalidRequest", `a message has at most ${maxFrameBytes} bytes`)
     }
-    const text = Buffer.concat(pieces).toString("utf8").trim()
-    if (text === "") return
     let message: unknown
     try {
       message = JSON.parse(text)
