@@ -378,6 +378,14 @@ const http: ReadonlyArray<Mutant> = [
     test: { file: `${test}/Http.test.ts`, title: "before the headers has closed its socket" }
   },
   {
+    name: "a request is not over when its socket is closed without a word",
+    clause: "NODE-08",
+    file: `${src}/internal/exchange.ts`,
+    find: "sent.on(\"close\",",
+    replace: "sent.on(\"never\",",
+    test: { file: `${test}/Http.test.ts`, title: "that goes over to another protocol" }
+  },
+  {
     name: "a wait between two attempts cannot be interrupted",
     clause: "NODE-08",
     file: `${src}/Http.ts`,

@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { HttpFailed } from "./HttpFailed.ts"
+import type { HttpFailed } from "./HttpFailed.ts"
 import * as Addresses from "./internal/addresses.ts"
 import * as Exchange from "./internal/exchange.ts"
 import { retryAfterMillis } from "./internal/retryAfter.ts"
@@ -96,9 +96,7 @@ export const open: (request: Request) => Effect.Effect<Response, HttpFailed, Sco
       const next = yield* Exchange.redirect(hop, exchange.response)
       if (next === undefined) return Exchange.toResponse(hop, exchange, maxBytes)
       yield* exchange.close
-      if (redirects === maxRedirects) {
-        return yield* new HttpFailed({ url: hop.url.href, reason: "TooManyRedirects", code: "", reached: true })
-      }
+      if (!(redirects < maxRedirects)) return yield* Exchange.failed(hop.url, "TooManyRedirects", "", true)
       hop = next
     }
   }
@@ -146,7 +144,8 @@ const retrying = Effect.fnUntraced(function*(
     const asked = result._tag === "Success" ? result.success.headers["retry-after"] : undefined
     const wait = retryAfterMillis(asked, yield* Clock.currentTimeMillis) ??
       base * 2 ** count * (yield* Random.nextBetween(0.5, 1))
-    if (!again || count >= retry.times || wait > max) return yield* Effect.fromResult(result)
+    const isBounded = count < retry.times && wait <= max
+    if (!again || !isBounded) return yield* Effect.fromResult(result)
     yield* Effect.sleep(wait)
   }
 })

@@ -4,67 +4,9 @@ import { Http, type HttpFailed } from "@quiesce/node"
 import { Clock, Deferred, Duration, Effect, Exit, Fiber, Stream } from "effect"
 import { getEventListeners } from "node:events"
 import { readdirSync } from "node:fs"
-import * as NodeHttp from "node:http"
 import * as Net from "node:net"
 import { cites } from "../../../tests/conformance/cites.ts"
-
-interface Server {
-  readonly url: string
-  readonly port: number
-  /** The sockets that are open at the server's side. */
-  readonly sockets: Set<Net.Socket>
-  readonly seen: Array<NodeHttp.IncomingMessage>
-  /** Waits until the server has seen every socket close. */
-  readonly quiet: Effect.Effect<void>
-  /** Waits until so many requests have arrived. */
-  readonly received: (count: number) => Effect.Effect<void>
-}
-
-const listen = (server: Net.Server) =>
-  Effect.gen(function*() {
-    const sockets = new Set<Net.Socket>()
-    let onQuiet = () => {}
-    server.on("connection", (socket: Net.Socket) => {
-      sockets.add(socket)
-      socket.on("error", () => {})
-      socket.on("close", () => {
-        sockets.delete(socket)
-        if (sockets.size === 0) onQuiet()
-      })
-    })
-    yield* Effect.acquireRelease(
-      Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
-      () =>
-        Effect.callback<void>((resume) => {
-          server.close(() => resume(Effect.void))
-          for (const socket of sockets) socket.destroy()
-        })
-    )
-    const { port } = server.address() as Net.AddressInfo
-    const quiet = Effect.callback<void>((resume) => {
-      if (sockets.size === 0) return resume(Effect.void)
-      onQuiet = () => resume(Effect.void)
-    })
-    return { url: `http://127.0.0.1:${port}/`, port, sockets, quiet }
-  })
-
-const serve = (handler: (request: NodeHttp.IncomingMessage, response: NodeHttp.ServerResponse) => void) =>
-  Effect.gen(function*() {
-    const seen: Array<NodeHttp.IncomingMessage> = []
-    const arrivals = new Map<number, Deferred.Deferred<void>>()
-    const arrival = (count: number) => {
-      const arrival = arrivals.get(count) ?? Deferred.makeUnsafe<void>()
-      arrivals.set(count, arrival)
-      return arrival
-    }
-    const server = NodeHttp.createServer((request, response) => {
-      seen.push(request)
-      handler(request, response)
-      Deferred.doneUnsafe(arrival(seen.length), Effect.void)
-    })
-    const received = (count: number) => Deferred.await(arrival(count))
-    return { ...yield* listen(server), seen, received } satisfies Server
-  })
+import { listen, serve } from "./support/servers.ts"
 
 const local = Effect.provideService(Http.Destinations, Http.publicAnd("127.0.0.1"))
 
@@ -148,6 +90,56 @@ describe("a request", () => {
       assert.strictEqual(yield* reasonOf(Http.get(told.url, { maxBytes: 4 })), "TooLarge")
       assert.strictEqual(yield* reasonOf(Http.get(untold.url, { maxBytes: 100_000 })), "TooLarge")
       yield* untold.quiet
+    }).pipe(local))
+})
+
+describe("an answer", () => {
+  /** A server that answers each request, whatever it asks for, with these bytes. */
+  const saying = (answer: string) =>
+    listen(Net.createServer((socket) => void socket.on("data", () => void socket.write(answer))))
+
+  it.live(
+    cites("that goes over to another protocol is none, and its socket is closed", "NODE-08"),
+    () =>
+      Effect.gen(function*() {
+        const before = openFiles()
+        const switching = yield* saying("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: a\r\n\r\n")
+        const headers = { connection: "upgrade", upgrade: "a" }
+        for (const request of [{}, { headers }, { method: "CONNECT" }]) {
+          assert.strictEqual(yield* reasonOf(Http.send({ url: switching.url, ...request })), "Broken")
+        }
+        yield* switching.quiet
+        assert.strictEqual(openFiles(), before + 1)
+      }).pipe(local)
+  )
+
+  it.live("without a body may name any length", () =>
+    Effect.gen(function*() {
+      const long = "Content-Length: 99999999\r\n\r\n"
+      const head = yield* saying(`HTTP/1.1 200 OK\r\n${long}`)
+      const { body, status } = yield* Http.send({ url: head.url, method: "HEAD" })
+      assert.deepStrictEqual([status, body.length], [200, 0])
+      const same = yield* saying(`HTTP/1.1 304 Not Modified\r\n${long}`)
+      assert.strictEqual((yield* Http.get(same.url)).status, 304)
+    }).pipe(local))
+
+  it.live("ends by a limit that is no number", () =>
+    Effect.gen(function*() {
+      const circle = yield* serve((_, response) => void response.writeHead(302, { location: "/" }).end())
+      for (const maxRedirects of [NaN, -1, 0]) {
+        assert.strictEqual(yield* reasonOf(Http.get(circle.url, { maxRedirects })), "TooManyRedirects")
+      }
+      assert.strictEqual(circle.seen.length, 3)
+      const busy = yield* serve((_, response) => void response.writeHead(503).end("busy"))
+      assert.strictEqual((yield* Http.get(busy.url, { retry: { times: NaN } })).status, 503)
+      assert.strictEqual(yield* reasonOf(Http.get(busy.url, { maxBytes: NaN })), "TooLarge")
+    }).pipe(local))
+
+  it.live("that does not come says so without the secrets of its URL", () =>
+    Effect.gen(function*() {
+      const { url } = yield* Effect.scoped(serve(() => {}))
+      const failed = yield* Effect.flip(Http.get(url.replace("//", "//user:secret@")))
+      assert.deepStrictEqual([failed.reason, failed.url], ["Unreachable", url])
     }).pipe(local))
 })
 
@@ -300,6 +292,21 @@ describe("where a request may go", () => {
       assert.strictEqual(seen.length, 1)
     }).pipe(local))
 
+  it.live("is a defect of the request where the question throws", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((_, response) => void response.end())
+      const broken = new Error("it throws")
+      for (const host of ["127.0.0.1", "localhost"]) {
+        const exit = yield* Effect.exit(Http.get(`http://${host}:${server.port}/`)).pipe(
+          Effect.provideService(Http.Destinations, () => {
+            throw broken
+          })
+        )
+        assert.deepStrictEqual(exit, Exit.die(broken))
+      }
+      assert.strictEqual(server.seen.length, 0)
+    }))
+
   it("cannot be described by what is no network", () => {
     assert.throws(() => Http.publicAnd("localhost"), RangeError)
   })
@@ -329,13 +336,28 @@ describe("a redirect", () => {
       }
     }).pipe(local))
 
-  it.live("to another server does not take secrets along", () =>
+  it.live("of what is to be put or deleted stays that", () =>
+    Effect.gen(function*() {
+      for (const [status, method] of [[301, "PUT"], [302, "DELETE"], [302, "PATCH"], [301, "HEAD"]] as const) {
+        const { seen, url } = yield* redirecting(status)
+        yield* Http.send({ url, method })
+        assert.deepStrictEqual(seen.map(({ method }) => method), [method, method])
+      }
+      const { seen, url } = yield* redirecting(303)
+      yield* Http.send({ url, method: "DELETE" })
+      assert.deepStrictEqual(seen.map(({ method }) => method), ["DELETE", "GET"])
+    }).pipe(local))
+
+  it.live("to another server takes neither secrets along nor the name of the first", () =>
     Effect.gen(function*() {
       const other = yield* serve((_, response) => void response.end())
       const { url } = yield* serve((_, response) => void response.writeHead(307, { location: other.url }).end())
-      yield* Http.get(url, { headers: { Authorization: "a", Cookie: "b", "x-c": "c" } })
+      yield* Http.get(url, { headers: { Authorization: "a", Cookie: "b", Host: "first", "x-c": "c" } })
       const { headers } = other.seen[0]!
-      assert.deepStrictEqual([headers.authorization, headers.cookie, headers["x-c"]], [undefined, undefined, "c"])
+      assert.deepStrictEqual(
+        [headers.authorization, headers.cookie, headers.host, headers["x-c"]],
+        [undefined, undefined, `127.0.0.1:${other.port}`, "c"]
+      )
     }).pipe(local))
 
   it.live("in a circle ends, and so does one to what is no address", () =>
@@ -384,6 +406,17 @@ describe("a retry", () => {
       count = 0
       assert.strictEqual(yield* reasonOf(Http.send({ url, method: "PUT", retry: quick })), "succeeded")
       assert.strictEqual(seen.length, 3)
+    }).pipe(local))
+
+  it.live("does not repeat what led to a server that is not there", () =>
+    Effect.gen(function*() {
+      const { url: dead } = yield* Effect.scoped(serve(() => {}))
+      for (const location of [dead, "http://10.0.0.1/", "http://user%zz@127.0.0.1/"]) {
+        const { seen, url } = yield* serve((_, response) => void response.writeHead(303, { location }).end())
+        const failed = yield* Effect.flip(Http.send({ url, method: "POST", retry: quick }))
+        assert.isTrue(failed.reached, failed.reason)
+        assert.strictEqual(seen.length, 1)
+      }
     }).pipe(local))
 
   it.live("does not wait longer than it may", () =>
