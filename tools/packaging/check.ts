@@ -9,20 +9,7 @@ import { run } from "../run.ts"
 import * as Consumer from "./consumer.ts"
 import * as Files from "./files.ts"
 import * as Manifest from "./manifest.ts"
-
-interface PackReport {
-  readonly filename: string
-  readonly files: ReadonlyArray<{ readonly path: string }>
-}
-
-const pack = async (pkg: Package, destination: string): Promise<PackReport> => {
-  // `--ignore-scripts`: what is checked is what was built, not what a script makes on the way.
-  const args = ["pack", "--json", "--ignore-scripts", "--no-update-notifier", "--pack-destination", destination]
-  const { code, stdout, output } = await run("npm", args, { cwd: pkg.directory, output: "capture" })
-  if (code !== 0) throw new Error(`npm pack failed in ${pkg.directory}:\n${output}`)
-  const [report] = JSON.parse(stdout) as [PackReport]
-  return report
-}
+import { pack } from "./pack.ts"
 
 const tool = async (command: string, args: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
   const { code, output } = await run(command, args, { output: "capture" })
