@@ -176,5 +176,16 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
     find: "      return Effect.sync(() => this.#waiters.delete(waiter))\n",
     replace: "",
     test: { file: `${test}/Garbage.test.ts`, title: "whose wait was interrupted: for all to be over" }
+  },
+  {
+    name: "a body that ends its fiber past every finalizer leaves its scope open",
+    clause: ["CALL-07", "CALL-31"],
+    file: `${src}/dispatch.ts`,
+    find: "  if (scope === undefined || scope.state._tag === \"Closed\") return done()\n",
+    replace: "  if (scope === undefined || scope.state._tag !== \"Empty\") return done()\n",
+    test: {
+      file: `${test}/Faults.stray.test.ts`,
+      title: "a body that goes on with what is no effect, at once, is over once its scope is closed"
+    }
   }
 ]

@@ -572,8 +572,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "a body that returns no effect ends its fiber past every handler",
     clause: "CALL-31",
     file: `${src}/internal/dispatch.ts`,
-    find: "wrapped(Effect.scoped(effectOf(() => execute() as Effect.Effect<unknown, unknown>)))",
-    replace: "wrapped(Effect.scoped(Effect.suspend(() => execute() as Effect.Effect<unknown, unknown>)))",
+    find: "return begin(() => execute() as Effect.Effect<unknown, unknown>)",
+    replace: "return execute() as Effect.Effect<unknown, unknown>",
     test: { file: `${test}/Bodies.test.ts`, title: "an effect body that returns nothing is handled" }
   },
   {

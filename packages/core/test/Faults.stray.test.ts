@@ -149,3 +149,23 @@ it.effect(
       assert.strictEqual(codeOf(yield* call.result), "POLICY_FAILURE")
     })
 )
+
+it.effect.each(goesOn)(
+  cites("a body that goes on with what is no effect, %s, is over once its scope is closed", "CALL-07", "CALL-31"),
+  ([, effect]) =>
+    Effect.gen(function*() {
+      const gate = Gate.make()
+      const tool = Tool.make("tool", {
+        description: "",
+        parameters: AnyJson,
+        success: AnyJson,
+        execute: () => Effect.andThen(Effect.acquireRelease(Effect.void, () => gate.hold), effect)
+      }) as Tool.AnyNoServices
+      const host = yield* Faces.start.open({ tools: [tool] })
+      const call = yield* host.call("tool")
+      yield* gate.reached
+      assert.isFalse(call.isOver())
+      yield* gate.open()
+      assert.strictEqual(codeOf(yield* call.result), "TOOL_FAILURE")
+    })
+)

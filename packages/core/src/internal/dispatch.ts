@@ -4,10 +4,12 @@
  * Whatever is started here is work that belongs to the call, tied to whoever awaits it. So it can be interrupted on
  * whatever fiber and in whatever region a wrapper runs it, and nothing counts as over before it is quiet.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import { identity } from "effect/Function"
+import * as Scope from "effect/Scope"
 import * as Journal from "../Journal.ts"
 import type { Json } from "../Json.ts"
 import type * as ToolResult from "../ToolResult.ts"
@@ -17,7 +19,7 @@ import * as Cancellation from "./cancellation.ts"
 import { yielding } from "./context.ts"
 import { expiry } from "./deadline.ts"
 import { failures } from "./failure.ts"
-import { effectOf } from "./foreign.ts"
+import { begin, effectOf } from "./foreign.ts"
 import * as Outcome from "./outcome.ts"
 import type { Entry } from "./registry.ts"
 import { Running } from "./running.ts"
@@ -138,13 +140,17 @@ const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, 
   const { body, failure, timeout } = entry.definition
   const { listsTimeout, wrappers } = call.registry.services
   const wrapped = wrappers.length === 0 ? identity : yielding
+  let scope: Scope.Scope | undefined
   let written: { readonly thrown: unknown; readonly json: Json | undefined } | undefined
   const options: Options<ToolResult.ToolCallFailed> = {
     owns: new Ward.Owner(call),
-    prepare: failure === undefined ? undefined : (thrown, done) =>
-      writeFailure(call, entry, work, thrown, (json) => {
-        written = { thrown, json }
-        done()
+    prepare: (thrown, done) =>
+      close(call, scope, thrown, () => {
+        if (failure === undefined) return done()
+        writeFailure(call, entry, work, thrown, (json) => {
+          written = { thrown, json }
+          done()
+        })
       }),
     failure: (thrown) =>
       call.toError(
@@ -168,8 +174,18 @@ const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, 
   const work: Work<unknown, ToolResult.ToolCallFailed> = body._tag === "Promise"
     ? new PromiseWork<unknown, ToolResult.ToolCallFailed>(execute, options)
     : new FiberWork<unknown, ToolResult.ToolCallFailed>(
-      wrapped(Effect.scoped(effectOf(() => execute() as Effect.Effect<unknown, unknown>))),
+      wrapped(Effect.scoped(Effect.withFiber((fiber) => {
+        scope = Context.getOrUndefined(fiber.context, Scope.Scope)
+        return begin(() => execute() as Effect.Effect<unknown, unknown>)
+      }))),
       options
     )
   return call.body = work
+}
+
+/** Calls `done` once `scope` is closed. It is by then, unless the body ended its fiber past every finalizer. */
+const close = (call: Call, scope: Scope.Scope | undefined, thrown: unknown, done: () => void): void => {
+  if (scope === undefined || scope.state._tag === "Closed") return done()
+  const closing = Scope.close(scope as Scope.Closeable, Exit.die(thrown))
+  Effect.runForkWith(call.services)(closing, { uninterruptible: true }).addObserver(done)
 }
