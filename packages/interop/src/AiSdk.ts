@@ -42,7 +42,7 @@ export const concluded: StopCondition<any, any> = ({ steps }) =>
   steps.at(-1)?.toolResults.some(({ output }) => Messages.isOutput(output) && output.concludesTurn) ?? false
 
 /** A tool of the AI SDK that cannot be one of ours. */
-export { NotImportable } from "./internal/aiSdkImport.ts"
+export { NotImportable } from "./internal/importing.ts"
 
 /**
  * Tools of the AI SDK as ours. `context` gives each tool the context it declares.

@@ -4,26 +4,15 @@ import * as Tool from "@quiesce/core/Tool"
 import type * as ToolCall from "@quiesce/core/ToolCall"
 import type * as ToolResult from "@quiesce/core/ToolResult"
 import { asSchema, type Schema, type ToolSet } from "ai"
-import * as Data from "effect/Data"
 import type { StandardSchemaV1 } from "effect/StandardSchema"
 import { textOfOutput } from "./aiSdkMessages.ts"
-
-export class NotImportable extends Data.TaggedError("NotImportable")<{
-  readonly name: string
-  readonly reason: string
-}> {
-  override get message(): string {
-    return `the tool ${JSON.stringify(this.name)} cannot be imported: ${this.reason}`
-  }
-}
+import * as Importing from "./importing.ts"
 
 export const toTool = async (name: string, tool: ToolSet[string], context: unknown): Promise<Tool.AnyNoServices> => {
-  const refuse = (reason: string) => new NotImportable({ name, reason })
+  const refuse = (reason: string) => new Importing.NotImportable({ name, reason })
   const { execute, needsApproval, toModelOutput } = tool
   if (execute === undefined) throw refuse("it has no `execute`, somebody else runs it")
-  if (needsApproval !== undefined && needsApproval !== false) {
-    throw refuse("it has `needsApproval`; give the registry a policy that asks, and leave it out")
-  }
+  if (needsApproval !== undefined && needsApproval !== false) throw refuse(Importing.needsApproval)
   const contextIssues = tool.contextSchema === undefined
     ? undefined
     : await issues(asSchema(tool.contextSchema), context)
