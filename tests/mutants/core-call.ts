@@ -50,7 +50,7 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "what another realm calls plain is refused",
     clause: "CALL-02",
     file: `${src}/internal/json.ts`,
-    find: "Object.hasOwn(prototype, \"isPrototypeOf\")",
+    find: "(Object.getPrototypeOf(prototype) === null && isIntrinsic(prototype, Object))",
     replace: "false",
     test: { file: `${test}/Materialize.test.ts`, title: "plain objects and arrays of another realm" }
   },
@@ -606,5 +606,62 @@ export const callMutants: ReadonlyArray<Mutant> = [
       file: `${test}/Tracing.test.ts`,
       title: "of a body that is an effect > cancels the call when it hears of the body, through the caller's fiber"
     }
+  },
+  {
+    name: "whatever has no prototype but one that has none is plain",
+    clause: "CALL-02",
+    file: `${src}/internal/json.ts`,
+    find:
+      "return typeof constructor === \"function\" && constructor.prototype === prototype && textOf(constructor) === textOf(own)",
+    replace: "return constructor === undefined || typeof own === \"function\"",
+    test: { file: `${test}/Materialize.test.ts`, title: "what looks like an object of another realm is refused" }
+  },
+  {
+    name: "an optional field that is `undefined` is no JSON",
+    clause: "CALL-20",
+    file: `${src}/internal/json.ts`,
+    find: "if (given === undefined && walk.absent) continue",
+    replace: "",
+    test: { file: `${test}/Schemas.test.ts`, title: "is absent from a success and from a failure" }
+  },
+  {
+    name: "arguments may hold `undefined`",
+    clause: "CALL-02",
+    file: `${src}/internal/json.ts`,
+    find: "if (given === undefined && walk.absent) continue",
+    replace: "if (given === undefined) continue",
+    test: { file: `${test}/Schemas.test.ts`, title: "is not JSON in an array, nor in arguments" }
+  },
+  {
+    name: "a policy that cannot be looked at takes its registry along",
+    clause: "CALL-21",
+    file: `${src}/internal/build.ts`,
+    find: "    return () => Effect.die(thrown)\n",
+    replace: "    throw thrown\n",
+    test: { file: `${test}/Faults.test.ts`, title: "whose `pre` throws when it is looked at" }
+  },
+  {
+    name: "a policy's methods are no methods",
+    clause: "CALL-23",
+    file: `${src}/Policy.ts`,
+    find: "partsOf.get(post) ?? [(call, result) => Reflect.apply(post, policy, [call, result])]",
+    replace: "partsOf.get(post) ?? [post]",
+    test: { file: `${test}/Faults.test.ts`, title: "keeps its methods, alone and in a sequence" }
+  },
+  {
+    name: "a typed call gives its parameters as they stand",
+    clause: "CALL-30",
+    file: `${src}/internal/faces.ts`,
+    find: "if (toJson === undefined) return make(parameters)",
+    replace: "if (toJson !== null) return make(parameters)",
+    test: { file: `${test}/Schemas.test.ts`, title: "whose parameters are no JSON as they stand" }
+  },
+  {
+    name: "any JSON is no JSON as it stands",
+    clause: "PROMISE-04",
+    file: `${src}/internal/description.ts`,
+    find: "(SchemaAST.isDeclaration(ast) && !isCanonical(ast))",
+    replace: "SchemaAST.isDeclaration(ast)",
+    test: { file: `${test}/Tool.test.ts`, title: "nor is one beside any JSON" }
   }
 ]

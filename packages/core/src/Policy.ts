@@ -89,13 +89,13 @@ export const block = (feedback: string, options?: { readonly contexts?: Readonly
  * run in order too, each seeing what the ones before made of the outcome; the first block ends it.
  */
 export const sequence = (...policies: ReadonlyArray<Policy>): Policy => {
-  const pres = policies.flatMap(({ pre }) => pre === undefined ? [] : [pre])
+  const pres = policies.filter(({ pre }) => pre !== undefined)
   const posts = policies.flatMap(reviews)
   return {
     pre: pres.length === 0 ? undefined : Effect.fnUntraced(function*(call: ToolCall.Pending) {
       let decision: Decision = allow
-      for (const pre of pres) {
-        const next = yield* pre(call)
+      for (const policy of pres) {
+        const next = yield* policy.pre!(call)
         if (next._tag === "Denied") return next
         if (next._tag === "Ask" && decision._tag === "Allow") decision = next
       }
@@ -108,7 +108,10 @@ export const sequence = (...policies: ReadonlyArray<Policy>): Policy => {
 const partsOf = new WeakMap<Post, ReadonlyArray<Post>>()
 
 /** The reviews of `policy`, those of a sequence one by one: a registry applies each before the next one looks. */
-export const reviews = ({ post }: Policy): ReadonlyArray<Post> => post === undefined ? [] : partsOf.get(post) ?? [post]
+export const reviews = (policy: Policy): ReadonlyArray<Post> => {
+  const { post } = policy
+  return post === undefined ? [] : partsOf.get(post) ?? [(call, result) => Reflect.apply(post, policy, [call, result])]
+}
 
 /**
  * One review made of several, for whoever calls it directly or wraps it. It can only foresee what a registry would make

@@ -269,3 +269,51 @@ describe("a fault", () => {
       })
   )
 })
+
+describe("a policy that is an object of a class", () => {
+  it.effect.each(["pre", "post"] as const)(
+    cites("whose `%s` throws when it is looked at is at fault in each call", "CALL-01", "CALL-21"),
+    (stage) =>
+      Effect.gen(function*() {
+        const policy: Policy.Policy = Object.defineProperty({}, stage, {
+          get: () => {
+            throw new Error("not to be seen")
+          }
+        })
+        for (const one of [policy, Policy.sequence({}, { pre: () => Effect.succeed(Policy.allow) }, wrapped(policy))]) {
+          const registry = yield* Faces.registry({ tools: [effectTool("tool", () => Effect.succeed(1))], policy: one })
+          const result = failureOf(yield* registry.execute({ callId: "1", name: "tool", arguments: {} }))
+          assert.deepStrictEqual([result.error.code, result.error.message], ["POLICY_FAILURE", "not to be seen"])
+        }
+      })
+  )
+
+  it.effect(cites("keeps its methods, alone and in a sequence", "CALL-23"), () =>
+    Effect.gen(function*() {
+      class Counting {
+        decided = 0
+        reviewed = 0
+        pre() {
+          this.decided++
+          return Effect.succeed(Policy.allow)
+        }
+        post() {
+          this.reviewed++
+          return Effect.succeed(Policy.accept())
+        }
+      }
+      for (const inList of [false, true]) {
+        const counting = new Counting()
+        const policy = inList ? Policy.sequence(counting, { post: () => Effect.succeed(Policy.accept()) }) : counting
+        const registry = yield* Faces.registry({ tools: [effectTool("tool", () => Effect.succeed(1))], policy })
+        assert.strictEqual(codeOf(yield* registry.execute({ callId: "1", name: "tool", arguments: {} })), "Success")
+        assert.deepStrictEqual([counting.decided, counting.reviewed], [1, 1])
+      }
+    }))
+})
+
+/** Looks at `policy` only when it is asked. */
+const wrapped = (policy: Policy.Policy): Policy.Policy => ({
+  pre: (call) => policy.pre?.(call) ?? Effect.succeed(Policy.allow),
+  post: (call, result) => policy.post?.(call, result) ?? Effect.succeed(Policy.accept())
+})

@@ -53,8 +53,16 @@ const throwing = (trap: string) =>
     }
   })
 
+/** A function that says it is the constructor `name`. */
+const madeUp = (name: string) =>
+  Object.assign(function() {}, { toString: () => `function ${name}() { [native code] }` })
+
 /** What is refused, and where: each is put under the key `a` of the second element of an array. */
 const refused: ReadonlyArray<readonly [what: string, value: unknown, below?: ReadonlyArray<string | number>]> = [
+  ["what looks like an object of another realm", Object.create(Object.create(null, { isPrototypeOf: { value: 1 } }))],
+  ["what borrows the constructor of one", Object.create(Object.create(null, { constructor: { value: Object } }))],
+  ["what has made one up", Object.create(Object.create(null, { constructor: { value: madeUp("Object") } }))],
+  ["an array whose prototype is an array", Object.setPrototypeOf([1], [])],
   ["undefined", undefined],
   ["a function", () => 1],
   ["a symbol", Symbol("s")],

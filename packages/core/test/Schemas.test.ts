@@ -521,3 +521,70 @@ describe("finalizeContent", () => {
       })
   )
 })
+
+describe("an optional field that is given as `undefined`", () => {
+  const Optional = Schema.Struct({ a: Schema.Number, o: Schema.optional(Schema.String) })
+  const value = { a: 1, o: undefined }
+
+  it.effect(
+    cites("is absent from a success and from a failure, whoever made them", "CALL-20"),
+    () =>
+      Effect.gen(function*() {
+        const options = { description: "", parameters: Schema.Struct({}), success: Optional, failure: Optional }
+        const tools = [
+          Tool.make("succeeds", { ...options, execute: () => Effect.succeed(value) }),
+          Tool.make("fails", { ...options, execute: () => Effect.fail(value) }),
+          Tool.fromPromise("promises", { ...options, execute: async () => value })
+        ]
+        const registry = yield* Faces.registry({ tools })
+        const made = yield* Faces.registry({ tools, wrappers: [() => Effect.succeed(value as never)] })
+        for (const name of ["succeeds", "promises"]) {
+          for (const  of of[registry, made]) {
+            const result = yield* of.execute({ callId: "1", name, arguments: {} })
+            assert.deepStrictEqual(Object.keys(valueOf(result) as object), ["a"])
+          }
+        }
+        const result = failureOf(yield* registry.execute({ callId: "1", name: "fails", arguments: {} }))
+        assert.deepStrictEqual(result.error.detail, { a: 1 })
+        assert.strictEqual(JSON.stringify(result.error.detail), `{"a":1}`)
+      })
+  )
+
+  it.effect(cites("is not JSON in an array, nor in arguments", "CALL-02", "CALL-20"), () =>
+    Effect.gen(function*() {
+      const tool = Tool.make("tool", {
+        description: "",
+        parameters: Optional,
+        success: Schema.Array(Schema.Unknown),
+        execute: () => Effect.succeed([undefined])
+      })
+      const registry = yield* Faces.registry({ tools: [tool] })
+      assert.strictEqual(
+        codeOf(yield* registry.execute({ callId: "1", name: "tool", arguments: { a: 1 } })),
+        "INVALID_OUTPUT"
+      )
+      assert.strictEqual(
+        codeOf(yield* registry.execute({ callId: "1", name: "tool", arguments: value })),
+        "INVALID_ARGUMENTS"
+      )
+    }))
+})
+
+describe("a typed call of a tool", () => {
+  it.effect(
+    cites("whose parameters are no JSON as they stand takes what their type says", "CALL-30", "PROMISE-04"),
+    () =>
+      Effect.gen(function*() {
+        const tool = Tool.make("tool", {
+          description: "",
+          parameters: Schema.Struct({ big: Schema.BigInt, at: Schema.Date, text: Schema.BigIntFromString }),
+          success: Schema.BigInt,
+          execute: ({ at, big, text }) => Effect.succeed(big + text + BigInt(at.getTime()))
+        })
+        const registry = yield* Faces.registry({ tools: [tool] })
+        assert.strictEqual(yield* registry.call(tool, { big: 1n, at: new Date(20), text: "300" }), 321n)
+        const refused = yield* Effect.flip(registry.call(tool, { big: "x", at: new Date(0), text: "1" } as never))
+        assert.strictEqual(refused.code, "INVALID_ARGUMENTS")
+      })
+  )
+})

@@ -145,6 +145,18 @@ describe("what a model is shown of the parameters", () => {
       { n: "NaN" }
     ],
     [
+      "nor is one beside any JSON",
+      Schema.Struct({ n: Schema.Number, any: Schema.Json }),
+      {
+        type: "object",
+        properties: { n: { type: "number" }, any: {} },
+        required: ["n", "any"],
+        additionalProperties: true
+      },
+      { n: 1, any: [null] },
+      { n: "NaN", any: 1 }
+    ],
+    [
       "an optional field is absent and not null",
       Schema.Struct({ a: Schema.optional(Schema.String) }),
       {

@@ -3,6 +3,7 @@
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
 import * as Approval from "../Approval.ts"
 import * as Observer from "../Observer.ts"
 import * as Policy from "../Policy.ts"
@@ -24,8 +25,8 @@ export const build = (context: Context.Context<never>): Registry => {
   const wrappers = Wrapper.flatten(Context.get(context, Wrapper.current))
   const policy = Context.get(context, Policy.Current)
   const services = {
-    policy,
-    reviews: Policy.reviews(policy),
+    policy: { pre: preOf(policy) },
+    reviews: reviewsOf(policy),
     approval: Context.get(context, Approval.current),
     wrappers,
     listsTimeout: wrappers.includes(Wrapper.timeout),
@@ -33,6 +34,24 @@ export const build = (context: Context.Context<never>): Registry => {
     grace: Duration.fromInputUnsafe(Context.get(context, Grace))
   }
   return new Registry(services, capture(context), (caller) => checkWiring(context, caller))
+}
+
+/** Read once, and it stays a method of its object. What cannot be read is at fault in each call. */
+const preOf = (policy: Policy.Policy): Policy.Policy["pre"] => {
+  try {
+    const { pre } = policy
+    return pre && ((call) => Reflect.apply(pre, policy, [call]))
+  } catch (thrown) {
+    return () => Effect.die(thrown)
+  }
+}
+
+const reviewsOf = (policy: Policy.Policy): ReadonlyArray<Policy.Post> => {
+  try {
+    return Policy.reviews(policy)
+  } catch (thrown) {
+    return [() => Effect.die(thrown)]
+  }
 }
 
 /**

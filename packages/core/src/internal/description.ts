@@ -26,12 +26,15 @@ export const describeSchema = (schema: Schema.Constraint): JsonSchema.JsonSchema
     : described.schema
 }
 
-/** Whether every value of the encoded side that is JSON at all is JSON as it stands. */
+/**
+ * Whether every value of the encoded side that is JSON at all is JSON as it stands. One part that is not decides for the
+ * whole: effect derives codecs of whole schemas.
+ */
 export const isJson = (schema: Schema.Constraint): boolean =>
   !some(
     SchemaAST.toEncoded(schema.ast),
     (ast) =>
-      SchemaAST.isDeclaration(ast) || SchemaAST.isVoid(ast) || SchemaAST.isUndefined(ast) ||
+      (SchemaAST.isDeclaration(ast) && !isCanonical(ast)) || SchemaAST.isVoid(ast) || SchemaAST.isUndefined(ast) ||
       SchemaAST.isBigInt(ast) || SchemaAST.isSymbol(ast) || SchemaAST.isUniqueSymbol(ast) ||
       SchemaAST.isObjectKeyword(ast)
   )
@@ -53,6 +56,12 @@ const partsOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
   if (SchemaAST.isUnion(ast)) return ast.types.filter((type) => !SchemaAST.isUndefined(type))
   if (SchemaAST.isSuspend(ast)) return [ast.thunk()]
   return SchemaAST.isDeclaration(ast) ? ast.typeParameters : []
+}
+
+/** `Schema.Json`, say: it has a codec to say that it needs none. */
+const isCanonical = ({ annotations, typeParameters }: SchemaAST.Declaration): boolean => {
+  const codec = annotations?.["toCodecJson"]
+  return typeParameters.length === 0 && Predicate.isFunction(codec) && codec([]) === undefined
 }
 
 /** A class, say: effect describes it by a schema that accepts everything, and its decoder accepts no JSON. */

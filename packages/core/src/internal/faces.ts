@@ -36,10 +36,16 @@ export const make = (registry: Registry): ToolRegistry.Shape => {
     Effect.withFiber((fiber) => {
       // The schemas need what the tool needs, and whoever calls it does not have that.
       const services = registry.contextOf(registry.lookup(tool.name), fiber.context)
-      return Effect.flatMap(
-        execute({ callId: `${tool.name}-${++lastId}`, ...options, name: tool.name, arguments: parameters }),
-        (result) => Effect.provideContext(decode(tool, result), services)
-      )
+      const make = (args: unknown) =>
+        Effect.flatMap(
+          execute({ callId: `${tool.name}-${++lastId}`, ...options, name: tool.name, arguments: args }),
+          (result) => Effect.provideContext(decode(tool, result), services)
+        )
+      const { toJson } = tool[Tool.TypeId].parameters
+      if (toJson === undefined) return make(parameters)
+      // What cannot be written is refused as the argument that it is.
+      const written = Effect.matchCause(toJson(parameters), { onFailure: () => parameters, onSuccess: (json) => json })
+      return Effect.flatMap(Effect.provideContext(written, services), make)
     })
 
   return {

@@ -25,7 +25,13 @@ export class NotJson extends Error {
 }
 
 /** Throws `NotJson`, and whatever a getter or a Proxy trap of `value` throws. */
-export const snapshot = (value: unknown): Json => copy(value, { nodes: 0, path: [] })
+export const snapshot = (value: unknown): Json => copy(value, { nodes: 0, path: [], absent: false })
+
+/**
+ * The same of what a schema has made: a key whose value is `undefined` counts as absent. Such is an optional field to
+ * whoever writes TypeScript, and the schema has allowed it.
+ */
+export const snapshotOfEncoded = (value: unknown): Json => copy(value, { nodes: 0, path: [], absent: true })
 
 /** `$` is the value itself: `$.items[2]["a key"]`. */
 export const formatPath = (path: ReadonlyArray<PropertyKey>): string =>
@@ -39,6 +45,8 @@ export const formatPath = (path: ReadonlyArray<PropertyKey>): string =>
 interface Walk {
   nodes: number
   readonly path: Array<string | number>
+  /** Whether a key whose value is `undefined` is absent. */
+  readonly absent: boolean
 }
 
 const copy = (value: unknown, walk: Walk): Json => {
@@ -81,8 +89,10 @@ const copyObject = (value: object, walk: Walk): Json => {
   if (Reflect.ownKeys(value).length !== keys.length) return refuse(walk, "a symbol or non-enumerable key")
   const result: Record<string, Json> = {}
   for (const key of keys) {
+    const given = (value as Record<string, unknown>)[key]
+    if (given === undefined && walk.absent) continue
     walk.path.push(key)
-    const child = copy((value as Record<string, unknown>)[key], walk)
+    const child = copy(given, walk)
     walk.path.pop()
     if (key === "__proto__") Object.defineProperty(result, key, { value: child, enumerable: true })
     else result[key] = child
@@ -94,13 +104,22 @@ const refuse = (walk: Walk, problem: string): never => {
   throw new NotJson([...walk.path], problem)
 }
 
-// A plain object of another realm (a vm context, an iframe) is plain too: its prototype is that realm's
-// `Object.prototype`, which alone has no prototype and owns `isPrototypeOf`.
 const isObjectPrototype = (prototype: object | null): boolean =>
   prototype === Object.prototype || prototype === null ||
-  (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, "isPrototypeOf"))
+  (Object.getPrototypeOf(prototype) === null && isIntrinsic(prototype, Object))
 
-// `Array.prototype` of any realm is itself an array; a subclass's prototype is not.
 const isArrayPrototype = (prototype: object | null): boolean =>
   prototype === Array.prototype ||
-  (Array.isArray(prototype) && isObjectPrototype(Object.getPrototypeOf(prototype)))
+  (Array.isArray(prototype) && isIntrinsic(prototype, Array))
+
+/**
+ * A plain object of another realm (a vm context, an iframe) is plain, too: its prototype belongs to the constructor of that
+ * realm. No function but such a constructor has its text, and nobody can give it another prototype.
+ */
+const isIntrinsic = (prototype: object, own: Function): boolean => {
+  const constructor: unknown = Object.getOwnPropertyDescriptor(prototype, "constructor")?.value
+  return typeof constructor === "function" && constructor.prototype === prototype && textOf(constructor) === textOf(own)
+}
+
+// Not its own `toString`, which can say anything.
+const textOf = (f: Function): string => Function.prototype.toString.call(f)

@@ -110,7 +110,8 @@ export class Registry {
     this.#context = context
     this.observers = new Observers(services.observers)
     this.#watch = new Watch(context, services.grace, (call) => this.#notQuiescent(call))
-    this.fiberContext = services.wrappers.length === 0 ? identity : memoizeLast(undivided)
+    const undividedOnce = memoizeLast(undivided)
+    this.fiberContext = services.wrappers.length === 0 ? identity : (context) => undividedOnce(context, undefined)
     this.contextOf = memoizeLast((entry, caller) => {
       check(caller)
       return inherit(entry?.context ?? context, caller)
@@ -269,11 +270,18 @@ const notQuiescent = Metric.counter("quiesce_calls_not_quiescent", {
   incremental: true
 })
 
-/** Remembers the last answer: a fiber that makes many calls makes them all with one context. */
-const memoizeLast = <Args extends ReadonlyArray<unknown>, A>(f: (...args: Args) => A): (...args: Args) => A => {
-  let last: { readonly args: Args; readonly value: A } | undefined
-  return (...args) => {
-    if (last?.args.every((arg, index) => arg === args[index]) !== true) last = { args, value: f(...args) }
-    return last!.value
+/** Remembers the last answer: a fiber that makes many calls makes them all with one context. It allocates nothing. */
+const memoizeLast = <K1, K2, A>(f: (one: K1, two: K2) => A): (one: K1, two: K2) => A => {
+  let known = false
+  let lastOne: K1
+  let lastTwo: K2
+  let last: A
+  return (one, two) => {
+    if (known && one === lastOne && two === lastTwo) return last
+    last = f(one, two)
+    known = true
+    lastOne = one
+    lastTwo = two
+    return last
   }
 }

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as JsonSchema from "effect/JsonSchema"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
-import type * as SchemaAST from "effect/SchemaAST"
+import * as SchemaAST from "effect/SchemaAST"
 import * as SchemaIssue from "effect/SchemaIssue"
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "effect/StandardSchema"
 import { describeSchema, isJson } from "./description.ts"
@@ -29,6 +29,8 @@ export interface Issue {
 export interface Codec {
   readonly decode: (value: unknown) => Effect.Effect<unknown, unknown>
   readonly encode: (value: unknown) => Effect.Effect<unknown, unknown>
+  /** Writes the encoded side as JSON, where it is not JSON as it stands (a bigint, say). */
+  readonly toJson: ((encoded: unknown) => Effect.Effect<unknown, unknown>) | undefined
 }
 
 /** Throws for what is no schema. */
@@ -74,10 +76,14 @@ export const issuesOf = (cause: Cause.Cause<unknown>): ReadonlyArray<Issue> => {
 const parseOptions: SchemaAST.ParseOptions = { errors: "all" }
 
 const effectCodec = (schema: Schema.Top): Codec => {
-  const json = isJson(schema) ? schema : Schema.toCodecJson(schema)
+  const asItStands = isJson(schema)
+  const json = asItStands ? schema : Schema.toCodecJson(schema)
   return {
     decode: Schema.decodeUnknownEffect(json, parseOptions) as Codec["decode"],
-    encode: Schema.encodeUnknownEffect(json, parseOptions) as Codec["encode"]
+    encode: Schema.encodeUnknownEffect(json, parseOptions) as Codec["encode"],
+    toJson: asItStands
+      ? undefined
+      : Schema.encodeUnknownEffect(Schema.toCodecJson(Schema.make(SchemaAST.toEncoded(schema.ast)))) as Codec["encode"]
   }
 }
 
@@ -90,7 +96,7 @@ const standardCodec = (schema: Standard): Codec => {
         ? Effect.flatMap(tie(() => new PromiseWork<StandardSchemaV1.Result<any>, unknown>(() => result, {})), conclude)
         : conclude(result)
     })
-  return { decode: validate, encode: validate }
+  return { decode: validate, encode: validate, toJson: undefined }
 }
 
 const conclude = (result: StandardSchemaV1.Result<unknown>): Effect.Effect<unknown, StandardIssues> => {

@@ -10,7 +10,7 @@ import type { Json } from "../Json.ts"
 import type * as ToolResult from "../ToolResult.ts"
 import type { Call } from "./call.ts"
 import { begin, known } from "./foreign.ts"
-import { NotJson, snapshot } from "./json.ts"
+import { NotJson, snapshot, snapshotOfEncoded } from "./json.ts"
 import * as Outcome from "./outcome.ts"
 import type { Entry } from "./registry.ts"
 import { issuesOf } from "./shape.ts"
@@ -74,7 +74,7 @@ const succeed = (
   decoded: unknown
 ): Effect.Effect<Outcome.Succeeded, ToolResult.ToolCallFailed> => {
   try {
-    const value = snapshot(encoded)
+    const value = snapshotOfEncoded(encoded)
     const content = render === undefined ? Outcome.text(JSON.stringify(value)) : Outcome.checkContent(render(decoded))
     return Effect.succeed({ _tag: "Success", value, content })
   } catch (thrown) {
@@ -109,7 +109,7 @@ export const writeFailure = (
 const jsonOf = (exit: Exit.Exit<unknown, unknown>): Json | undefined => {
   if (exit._tag === "Failure") return undefined
   try {
-    return snapshot(exit.value)
+    return snapshotOfEncoded(exit.value)
   } catch {
     return undefined
   }
