@@ -17,6 +17,8 @@ const loaders: Readonly<Record<string, () => Promise<{ readonly table: Table }>>
   memory: () => import("./tables/memory.ts"),
   settled: () => import("./tables/settled.ts"),
   stopping: () => import("./tables/stopping.ts"),
+  turn: () => import("./tables/turn.ts"),
+  log: () => import("./tables/log.ts"),
   interleavings: () => import("./tables/interleavings.ts"),
   import: () => import("./tables/import.ts")
 }
