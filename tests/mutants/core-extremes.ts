@@ -187,5 +187,16 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
       file: `${test}/Faults.stray.test.ts`,
       title: "a body that goes on with what is no effect, at once, is over once its scope is closed"
     }
+  },
+  {
+    name: "what a wrapper left starts the body of a call that is over",
+    clause: "CALL-07",
+    file: `${src}/dispatch.ts`,
+    find: "(call.attempted ? late : undefined)",
+    replace: "(call.attempted && !late ? late : undefined)",
+    test: {
+      file: `${test}/Faults.stray.test.ts`,
+      title: "what a wrapper leaves to be run later so is never run"
+    }
   }
 ]

@@ -5,7 +5,7 @@ import { cites } from "../../../tests/conformance/cites.ts"
 import * as Faces from "./support/faces.ts"
 import * as Gate from "./support/Gate.ts"
 import { AnyJson, effectTool } from "./support/registry.ts"
-import { codeOf } from "./support/results.ts"
+import { codeOf, failureOf } from "./support/results.ts"
 
 /**
  * An effect that goes on with what is no effect, as JavaScript or a cast can. Effect ends the fiber that meets it right
@@ -134,6 +134,30 @@ it.effect.each(lists)(
       yield* body.open("late")
       assert.strictEqual(codeOf(yield* call.result), "WRAPPER_FAILURE")
       assert.deepStrictEqual(marks, ["quiet", "published"])
+    })
+)
+
+it.effect(
+  cites("what a wrapper leaves to be run later so is never run: the call is over", "CALL-07"),
+  () =>
+    Effect.gen(function*() {
+      const gate = Gate.make()
+      const bodies: Array<string> = []
+      const later: Wrapper.Wrapper = (next) =>
+        Effect.flatMap(
+          Effect.forkDetach(Effect.andThen(gate.wait, next), { startImmediately: true }),
+          () => 3 as never
+        )
+      const body = Effect.sync(() => {
+        bodies.push("ran")
+        return null
+      })
+      const host = yield* Faces.start.open({ tools: [effectTool("tool", () => body)], wrappers: [later] })
+      const result = failureOf(yield* (yield* host.call("tool")).result)
+      assert.isFalse(result.dispatched)
+      yield* gate.open()
+      yield* Effect.yieldNow
+      assert.deepStrictEqual(bodies, [])
     })
 )
 

@@ -79,6 +79,8 @@ export class Call implements Ward.Ward, Stoppable {
   trace: Trace.Trace | undefined = undefined
   cancellation: Cancellation.Cancellation | undefined = undefined
   cancelledAtMillis = 0
+  /** Wrappers and body are over: nothing of them can be started any more. */
+  attempted = false
   dispatched = false
   journaled = false
   concludesTurn = false

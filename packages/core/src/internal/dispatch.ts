@@ -105,17 +105,20 @@ const refuse = (call: Call, message: string): ToolResult.ToolCallFailed =>
 
 /**
  * Starts work of the call and awaits it. It does not run when the call or the work around it is being cancelled: an
- * interrupted wrapper's handlers may still try.
+ * interrupted wrapper's handlers may still try. Nor when the call has got past this: what a wrapper left may try then.
  */
 const belonging = <A, E>(call: Call, make: () => Work<A, E>): Effect.Effect<A, E> =>
   tie((context) => {
     call.hear()
     const work = make()
-    const cancellation = call.cancellation ?? Ward.cancellationOf(Ward.of(context))
+    const cancellation = call.cancellation ?? Ward.cancellationOf(Ward.of(context)) ??
+      (call.attempted ? late : undefined)
     if (cancellation === undefined) call.track(work)
     else work.interrupt(cancellation)
     return work
   })
+
+const late = Cancellation.make({ _tag: "Wrapper", cause: Cancellation.abortError("the call is over") })
 
 /** Journal, then body. The mark is written once, also when a wrapper retries. */
 const run = (call: Call, entry: Entry, parameters: unknown): Effect.Effect<unknown, ToolResult.ToolCallFailed> =>

@@ -38,6 +38,7 @@ export const pipeline = Effect.fnUntraced(function*(
 
   // From here on the outcome, whatever it is, is reviewed before it is published.
   const attempted = fault ?? (yield* attempt(call))
+  call.attempted = true
   if (call.works.length > 0) yield* endWorks(call)
 
   // Post-policy: uninterruptible, and with the body quiet. Each review sees what the ones before made of the outcome.

@@ -48,7 +48,8 @@ export class Owner implements Stoppable {
   }
 
   addInside(to: Array<Stoppable>): void {
-    if (this.#owned !== undefined) to.push(...this.#owned)
+    // One by one: there can be more of them than a function has room for arguments.
+    if (this.#owned !== undefined) { for (const call of this.#owned) to.push(call) }
   }
 
   /** It does nothing itself: those inside have been asked. */
