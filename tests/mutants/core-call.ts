@@ -643,9 +643,9 @@ export const callMutants: ReadonlyArray<Mutant> = [
   {
     name: "a policy's methods are no methods",
     clause: "CALL-23",
-    file: `${src}/Policy.ts`,
-    find: "partsOf.get(post) ?? [(call, result) => Reflect.apply(post, policy, [call, result])]",
-    replace: "partsOf.get(post) ?? [post]",
+    file: `${src}/internal/composed.ts`,
+    find: "[(call, result) => Reflect.apply(post, policy, [call, result])]",
+    replace: "[post]",
     test: { file: `${test}/Faults.test.ts`, title: "keeps its methods, alone and in a sequence" }
   },
   {

@@ -52,9 +52,9 @@ export const registryMutants: ReadonlyArray<Mutant> = [
   {
     name: "a later review sees the content of a value that is gone",
     clause: "CALL-23",
-    file: `${src}/Policy.ts`,
-    find: "partsOf.get(post) ?? [post]",
-    replace: "[post]",
+    file: `${src}/internal/composed.ts`,
+    find: "return partsOf.has(post) ? flatten([post]) : [",
+    replace: "return [",
     test: { file: `${test}/Policy.review.test.ts`, title: "shows each review what the ones before made of the outcome" }
   },
   {
@@ -146,7 +146,7 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     file: `${src}/internal/registry.ts`,
     find: "      names.add(name)\n",
     replace:
-      "      names.add(name)\n      const tool = tools.find((tool) => tool.name === name)!\n      this.#tools.set(name, { tool, definition: tool[Tool.TypeId], context })\n",
+      "      names.add(name)\n      const tool = tools.find((tool) => tool.name === name)!\n      this.#tools.set(name, { tool, definition: tool[TypeId], context })\n",
     test: { file: `${test}/ToolRegistry.registration.test.ts`, title: "of a name that is taken is refused" }
   },
   {
@@ -597,7 +597,7 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "a list of wrappers beside the registry is not missed",
     clause: "CALL-32",
     file: `${src}/internal/build.ts`,
-    find: "  [\"list of wrappers\", Wrapper.current]\n",
+    find: "  [\"list of wrappers\", Wrapper.Current]\n",
     replace: "",
     test: {
       file: `${test}/Context.test.ts`,
@@ -616,8 +616,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "a registry inside a body looks miswired",
     clause: "CALL-32",
     file: `${src}/internal/context.ts`,
-    find: "    Policy.Current,\n    Approval.current,\n",
-    replace: "    Approval.current,\n",
+    find: "    Policy.Current,\n    Approval.Current,\n",
+    replace: "    Approval.Current,\n",
     test: { file: `${test}/Context.test.ts`, title: "is none inside a call: another registry has a policy of its own" }
   },
   {

@@ -33,7 +33,7 @@ export const rejected = (reason?: string): Outcome =>
 const constant = (outcome: Outcome): Channel => ({ ask: () => Effect.succeed(outcome) })
 
 /** The channel that a registry captures when it is built. Default: unavailable, which denies. */
-export const current: Context.Reference<Channel> = Context.Reference<Channel>("@quiesce/core/Approval", {
+export const Current: Context.Reference<Channel> = Context.Reference<Channel>("@quiesce/core/Approval", {
   defaultValue: () => constant(unavailable)
 })
 
@@ -117,7 +117,7 @@ export const fromPromise = (
 })
 
 /** Sets the channel. */
-export const layer = (channel: Channel): Layer.Layer<never> => Layer.succeed(current, channel)
+export const layer = (channel: Channel): Layer.Layer<never> => Layer.succeed(Current, channel)
 
 /** Nobody can be asked, which denies: the default, said aloud. */
 export const layerUnavailable: Layer.Layer<never> = layer(constant(unavailable))
@@ -130,6 +130,6 @@ export const layerDeny: Layer.Layer<never> = layer(constant(rejected()))
 export const layerQueue: Layer.Layer<Queue> = Layer.effectContext(
   Effect.sync(() => {
     const { channel, queue } = makeQueue()
-    return Context.make(Queue, queue).pipe(Context.add(current, channel)) as Context.Context<Queue>
+    return Context.make(Queue, queue).pipe(Context.add(Current, channel)) as Context.Context<Queue>
   })
 )

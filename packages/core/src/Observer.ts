@@ -57,10 +57,10 @@ const calls = Metric.counter("quiesce_calls", { description: "Calls that settled
 const duration = Metric.timer("quiesce_call_duration", { description: "From the launch of a call until it is quiet" })
 
 /** The observers that a registry captures when it is built; `ToolRegistry.observe` adds others. Default: none. */
-export const current: Context.Reference<ReadonlyArray<Observer>> = Context.Reference<ReadonlyArray<Observer>>(
+export const Current: Context.Reference<ReadonlyArray<Observer>> = Context.Reference<ReadonlyArray<Observer>>(
   "@quiesce/core/Observer",
   { defaultValue: () => [] }
 )
 
 /** Sets the observers. Merged with another `layer` only the last one stays: libraries add theirs by `observe`. */
-export const layer = (...observers: ReadonlyArray<Observer>): Layer.Layer<never> => Layer.succeed(current, observers)
+export const layer = (...observers: ReadonlyArray<Observer>): Layer.Layer<never> => Layer.succeed(Current, observers)

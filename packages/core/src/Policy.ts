@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Abortable from "./Abortable.ts"
+import { compose, reviews } from "./internal/composed.ts"
 import type { Json } from "./Json.ts"
 import type * as ToolCall from "./ToolCall.ts"
 import type * as ToolResult from "./ToolResult.ts"
@@ -31,14 +32,18 @@ export class Denied extends Data.TaggedError("Denied")<{ readonly reason: string
 }
 export type Decision = Allow | Ask | Denied
 
-export type Review =
-  | {
-    readonly _tag: "Accept"
-    readonly content?: ReadonlyArray<ToolResult.Content> | undefined
-    readonly value?: Json | undefined
-    readonly contexts?: ReadonlyArray<Json> | undefined
-  }
-  | { readonly _tag: "Block"; readonly feedback: string; readonly contexts?: ReadonlyArray<Json> | undefined }
+export interface Accept {
+  readonly _tag: "Accept"
+  readonly content?: ReadonlyArray<ToolResult.Content> | undefined
+  readonly value?: Json | undefined
+  readonly contexts?: ReadonlyArray<Json> | undefined
+}
+export interface Block {
+  readonly _tag: "Block"
+  readonly feedback: string
+  readonly contexts?: ReadonlyArray<Json> | undefined
+}
+export type Review = Accept | Block
 
 export interface Policy {
   /** Runs for every call, unknown tools included. **Interruption**: cancelling the call interrupts it. */
@@ -105,21 +110,13 @@ export const sequence = (...policies: ReadonlyArray<Policy>): Policy => {
   }
 }
 
-const partsOf = new WeakMap<Post, ReadonlyArray<Post>>()
-
-/** The reviews of `policy`, those of a sequence one by one: a registry applies each before the next one looks. */
-export const reviews = (policy: Policy): ReadonlyArray<Post> => {
-  const { post } = policy
-  return post === undefined ? [] : partsOf.get(post) ?? [(call, result) => Reflect.apply(post, policy, [call, result])]
-}
-
 /**
  * One review made of several, for whoever calls it directly or wraps it. It can only foresee what a registry would make
  * of each: a content for a value that another review gave is refused there as both at once.
  */
 const inTurn = (posts: ReadonlyArray<Post>): Post => {
   const post: Post = Effect.fnUntraced(function*(call, result) {
-    let sum: Review = accept()
+    let sum: Accept = { _tag: "Accept" }
     for (const post of posts) {
       const next = yield* post(call, revised(result, sum))
       if (next._tag === "Block") return next
@@ -133,12 +130,10 @@ const inTurn = (posts: ReadonlyArray<Post>): Post => {
     }
     return sum
   })
-  partsOf.set(post, posts)
-  return post
+  return compose(post, posts)
 }
 
-const revised = (result: ToolResult.ToolResult, review: Review): ToolResult.ToolResult => {
-  if (review._tag === "Block") return result
+const revised = (result: ToolResult.ToolResult, review: Accept): ToolResult.ToolResult => {
   const content = review.content ?? result.content
   return review.value !== undefined && result._tag === "Success"
     ? { ...result, content, value: review.value }

@@ -10,9 +10,10 @@ import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as JsonSchema from "effect/JsonSchema"
 import * as Schema from "effect/Schema"
+import { type Body, type Definition, TypeId } from "./internal/definition.ts"
 import * as Shape_ from "./internal/shape.ts"
 import { describe } from "./internal/thrown.ts"
-import type { Json } from "./Json.ts"
+import { Json } from "./Json.ts"
 import type * as ToolCall from "./ToolCall.ts"
 import type * as ToolResult from "./ToolResult.ts"
 
@@ -28,8 +29,6 @@ export type Encoded<S> = S extends Schema.Constraint ? S["Encoded"]
   : S extends { readonly "~standard": { readonly types?: { readonly input: infer I } | undefined } } ? I
   : never
 export type SchemaServices<S> = S extends Schema.Constraint ? S["DecodingServices"] | S["EncodingServices"] : never
-
-export const TypeId: unique symbol = Symbol.for("@quiesce/core/Tool")
 
 /**
  * `R` is what body and schemas need; it shows in the type of the registry's layer. A list typed `ReadonlyArray<Any>` has
@@ -60,25 +59,6 @@ export type Success<T> = T extends Tool<any, infer C, any> ? Type<C["success"]> 
 export type Failure<T> = T extends Tool<any, infer C, any> ? Type<C["failure"]> : never
 
 export type Mode = "parallel" | "exclusive"
-
-/** The part of a tool that only the registry reads. */
-export interface Definition {
-  readonly parameters: Shape_.Codec
-  readonly success: Shape_.Codec
-  /** Absent where no failure was declared. */
-  readonly failure: Shape_.Codec | undefined
-  readonly timeout: Duration.Duration | undefined
-  readonly render: ((value: any) => ReadonlyArray<ToolResult.Content>) | undefined
-  readonly finalizeContent: FinalizeContent | undefined
-  readonly body: Body
-}
-
-export type Body =
-  | {
-    readonly _tag: "Effect"
-    readonly execute: (parameters: any, call: ToolCall.Running) => Effect.Effect<unknown, unknown, any>
-  }
-  | { readonly _tag: "Promise"; readonly execute: (parameters: any, call: ToolCall.Running) => unknown }
 
 export type FinalizeContent = (
   call: ToolCall.Pending,
@@ -174,14 +154,12 @@ export const raw = <const Name extends string, E, R>(
   },
   R
 > => ({
-  ...define(name, { ...options, parameters: JsonValue, success: JsonValue }, {
+  ...define(name, { ...options, parameters: Json, success: Json }, {
     _tag: "Effect",
     execute: options.execute
   }),
   inputSchema: options.inputSchema
 })
-
-const JsonValue = Schema.Json as Schema.Codec<Json>
 
 const define = <Name extends string, P extends Shape, S extends Shape, F extends Shape>(
   name: Name,

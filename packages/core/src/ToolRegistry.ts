@@ -13,7 +13,6 @@ import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type { CancelReason } from "./CancelReason.ts"
 import { build, Grace } from "./internal/build.ts"
-import type { Stage } from "./internal/call.ts"
 import * as Faces from "./internal/faces.ts"
 import { DuplicateTool } from "./internal/registry.ts"
 import type * as Observer from "./Observer.ts"
@@ -34,6 +33,9 @@ export interface Call {
   /** `undefined` once it has settled. */
   readonly status: Effect.Effect<InFlight | undefined>
 }
+
+/** Where a call is. `settling`: its outcome stands, and what it left running ends. */
+export type Stage = "pre" | "approval" | "wrappers" | "body" | "post" | "settling"
 
 export interface InFlight {
   readonly callId: string

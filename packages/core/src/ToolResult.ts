@@ -7,7 +7,7 @@
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { Json } from "./Json.ts"
+import { Json } from "./Json.ts"
 
 export const Code = Schema.Literals([
   "ABORTED",
@@ -58,21 +58,19 @@ export interface Content {
   readonly text: string
 }
 
-const JsonValue = Schema.Json as Schema.Codec<Json>
-
 const common = {
   callId: Schema.String,
   name: Schema.String,
   dispatched: Schema.Boolean,
   content: Schema.Array(Content),
-  contexts: Schema.Array(JsonValue),
+  contexts: Schema.Array(Json),
   residue: Schema.Array(Residue)
 }
 
 export const Success = Schema.Struct({
   _tag: Schema.tag("Success"),
   ...common,
-  value: JsonValue,
+  value: Json,
   concludesTurn: Schema.Boolean
 })
 export interface Success<A = Json> {
@@ -96,7 +94,7 @@ export const Failure = Schema.Struct({
     code: Code,
     name: Schema.String,
     message: Schema.String,
-    detail: Schema.optional(JsonValue)
+    detail: Schema.optional(Json)
   })
 })
 export interface Failure {

@@ -68,9 +68,9 @@ export const make = (options: Options): Toolbox => {
   const { approval, observers = [], policy, tools, wrappers = [] } = options
   const context = Context.empty().pipe(
     Context.add(Policy.Current, policy === undefined ? {} : policyOf(policy)),
-    Context.add(Approval.current, Approval.fromPromise(approval === undefined ? unavailable : answered(approval))),
-    Context.add(Wrapper.current, wrappers.map(Wrapper.fromPromise)),
-    Context.add(Observer.current, observers.map(Observer.fromPromise))
+    Context.add(Approval.Current, Approval.fromPromise(approval === undefined ? unavailable : answered(approval))),
+    Context.add(Wrapper.Current, wrappers.map(Wrapper.fromPromise)),
+    Context.add(Observer.Current, observers.map(Observer.fromPromise))
   )
   const registry = build(context)
   const added = registry.add(tools, Context.empty())

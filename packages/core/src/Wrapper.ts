@@ -15,6 +15,7 @@ import type * as Scope from "effect/Scope"
 import * as Abortable from "./Abortable.ts"
 import * as Deadline from "./Deadline.ts"
 import * as Cancellation from "./internal/cancellation.ts"
+import * as Composed from "./internal/composed.ts"
 import { failures } from "./internal/failure.ts"
 import { snapshot } from "./internal/json.ts"
 import * as SignalHub from "./internal/signalHub.ts"
@@ -44,7 +45,7 @@ export type Next = Effect.Effect<Json, ToolResult.ToolCallFailed, Dispatch>
 export type Wrapper = (next: Next, call: ToolCall.Pending) => Effect.Effect<Json, unknown, Dispatch>
 
 /** The wrappers that a registry captures when it is built. Default: none. Budgets are enforced in any case. */
-export const current: Context.Reference<ReadonlyArray<Wrapper>> = Context.Reference<ReadonlyArray<Wrapper>>(
+export const Current: Context.Reference<ReadonlyArray<Wrapper>> = Context.Reference<ReadonlyArray<Wrapper>>(
   "@quiesce/core/Wrapper",
   { defaultValue: () => [] }
 )
@@ -55,22 +56,16 @@ export const timeout: Wrapper = (next, call) => {
   return budget === undefined ? next : Deadline.within(next, { timeout: budget, code: "TOOL_TIMEOUT" })
 }
 
-const partsOf = new WeakMap<Wrapper, ReadonlyArray<Wrapper>>()
-
 /** One wrapper made of several; the first is outermost. */
-export const compose = (...wrappers: ReadonlyArray<Wrapper>): Wrapper => {
-  const composed: Wrapper = (next, call) =>
-    wrappers.reduceRight<Effect.Effect<Json, unknown, Dispatch>>(
-      (inner, wrapper) => wrapper(inner as Next, call),
-      next
-    )
-  partsOf.set(composed, flatten(wrappers))
-  return composed
-}
-
-/** `wrappers` with each composed one replaced by its parts. */
-export const flatten = (wrappers: ReadonlyArray<Wrapper>): ReadonlyArray<Wrapper> =>
-  wrappers.flatMap((wrapper) => partsOf.get(wrapper) ?? [wrapper])
+export const compose = (...wrappers: ReadonlyArray<Wrapper>): Wrapper =>
+  Composed.compose(
+    (next, call) =>
+      wrappers.reduceRight<Effect.Effect<Json, unknown, Dispatch>>(
+        (inner, wrapper) => wrapper(inner as Next, call),
+        next
+      ),
+    Composed.flatten(wrappers)
+  )
 
 /**
  * Runs `next` until `signal` aborts.
@@ -96,7 +91,7 @@ declare const live: unique symbol
 /** A signal that aborts with the call. `next` takes no other: the caller's cancellation cannot be left out. */
 export type LiveSignal = AbortSignal & { readonly [live]: true }
 
-export interface PromiseTools {
+export interface Signals {
   readonly signal: LiveSignal
   /** A live signal that aborts also when `other` does. */
   readonly derive: (other: AbortSignal) => LiveSignal
@@ -110,7 +105,7 @@ export const fromPromise = (
   wrap: (
     next: (signal: LiveSignal) => Promise<Json>,
     call: ToolCall.Pending,
-    tools: PromiseTools
+    signals: Signals
   ) => PromiseLike<Json> | Json
 ): Wrapper =>
   // Under the function's own name, which a refusal tells.
@@ -182,9 +177,9 @@ const asPromise = <A, E>(work: Work<A, E>, context: Context.Context<never>): Pro
 const leased = <A, E>(self: Effect.Effect<A, E, Dispatch>): Effect.Effect<A, E> => self as Effect.Effect<A, E>
 
 /** Sets the wrappers, the first outermost. An application writes one list, in the order the reader sees. */
-export const layer = (wrappers: ReadonlyArray<Wrapper>): Layer.Layer<never> => Layer.succeed(current, wrappers)
+export const layer = (wrappers: ReadonlyArray<Wrapper>): Layer.Layer<never> => Layer.succeed(Current, wrappers)
 
 /** The same for wrappers whose making needs services: they are captured when the layer is built. */
 export const layerEffect = <E, R>(
   wrappers: Effect.Effect<ReadonlyArray<Wrapper>, E, R>
-): Layer.Layer<never, E, Exclude<R, Scope.Scope>> => Layer.effect(current, wrappers)
+): Layer.Layer<never, E, Exclude<R, Scope.Scope>> => Layer.effect(Current, wrappers)

@@ -8,6 +8,7 @@ import * as Approval from "../Approval.ts"
 import * as Observer from "../Observer.ts"
 import * as Policy from "../Policy.ts"
 import * as Wrapper from "../Wrapper.ts"
+import { flatten, reviews } from "./composed.ts"
 import { capture } from "./context.ts"
 import { Registry } from "./registry.ts"
 
@@ -22,15 +23,15 @@ export const Grace: Context.Reference<Duration.Input> = Context.Reference<Durati
 
 /** Makes a registry without tools. Who makes it must shut it down. */
 export const build = (context: Context.Context<never>): Registry => {
-  const wrappers = Wrapper.flatten(Context.get(context, Wrapper.current))
+  const wrappers = flatten(Context.get(context, Wrapper.Current))
   const policy = Context.get(context, Policy.Current)
   const services = {
     policy: { pre: preOf(policy) },
     reviews: reviewsOf(policy),
-    approval: Context.get(context, Approval.current),
+    approval: Context.get(context, Approval.Current),
     wrappers,
     listsTimeout: wrappers.includes(Wrapper.timeout),
-    observers: Context.get(context, Observer.current),
+    observers: Context.get(context, Observer.Current),
     grace: Duration.fromInputUnsafe(Context.get(context, Grace))
   }
   return new Registry(services, capture(context), (caller) => checkWiring(context, caller))
@@ -48,7 +49,7 @@ const preOf = (policy: Policy.Policy): Policy.Policy["pre"] => {
 
 const reviewsOf = (policy: Policy.Policy): ReadonlyArray<Policy.Post> => {
   try {
-    return Policy.reviews(policy)
+    return reviews(policy)
   } catch (thrown) {
     return [() => Effect.die(thrown)]
   }
@@ -73,6 +74,6 @@ const checkWiring = (captured: Context.Context<never>, caller: Context.Context<n
 
 const wired: ReadonlyArray<readonly [what: string, key: Context.Reference<any>]> = [
   ["policy", Policy.Current],
-  ["approval channel", Approval.current],
-  ["list of wrappers", Wrapper.current]
+  ["approval channel", Approval.Current],
+  ["list of wrappers", Wrapper.Current]
 ]

@@ -19,6 +19,7 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type { Json } from "../Json.ts"
 import type * as ToolCall from "../ToolCall.ts"
+import type { Stage } from "../ToolRegistry.ts"
 import * as ToolResult from "../ToolResult.ts"
 import { Caller } from "./caller.ts"
 import type * as Cancellation from "./cancellation.ts"
@@ -32,8 +33,6 @@ import { Token } from "./token.ts"
 import * as Trace from "./trace.ts"
 import * as Ward from "./ward.ts"
 import type { Work } from "./work.ts"
-
-export type Stage = "pre" | "approval" | "wrappers" | "body" | "post" | "settling"
 
 /**
  * How far a call has come, whatever its stage: no call can be made inside it any more (`closed`), its outcome stands

@@ -57,9 +57,9 @@ export const inherit = (base: Context.Context<never>, caller: Context.Context<ne
 export const capture = (context: Context.Context<never>): Context.Context<never> =>
   Context.omit(
     Policy.Current,
-    Approval.current,
-    Wrapper.current,
-    Observer.current,
+    Approval.Current,
+    Wrapper.Current,
+    Observer.Current,
     Tracer.ParentSpan,
     References.CurrentLogAnnotations,
     References.CurrentLogSpans,

@@ -7,13 +7,14 @@ import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import type { CancelReason } from "../CancelReason.ts"
-import * as Tool from "../Tool.ts"
+import type * as Tool from "../Tool.ts"
 import type * as ToolCall from "../ToolCall.ts"
 import type * as ToolRegistry from "../ToolRegistry.ts"
 import * as ToolResult from "../ToolResult.ts"
 import type { Call } from "./call.ts"
 import * as Cancellation from "./cancellation.ts"
 import { capture } from "./context.ts"
+import { TypeId } from "./definition.ts"
 import { DuplicateTool, type Registry } from "./registry.ts"
 import { Token } from "./token.ts"
 import * as Ward from "./ward.ts"
@@ -41,7 +42,7 @@ export const make = (registry: Registry): ToolRegistry.Shape => {
           execute({ callId: `${tool.name}-${++lastId}`, ...options, name: tool.name, arguments: args }),
           (result) => Effect.provideContext(decode(tool, result), services)
         )
-      const { toJson } = tool[Tool.TypeId].parameters
+      const { toJson } = tool[TypeId].parameters
       if (toJson === undefined) return make(parameters)
       // What cannot be written is refused as the argument that it is.
       const written = Effect.matchCause(toJson(parameters), { onFailure: () => parameters, onSuccess: (json) => json })
@@ -171,7 +172,7 @@ const decode = <T extends Tool.Any>(
   tool: T,
   result: ToolResult.ToolResult
 ): Effect.Effect<Tool.Success<T>, ToolResult.ToolCallFailed<Tool.Failure<T>>> => {
-  const { failure, success } = tool[Tool.TypeId]
+  const { failure, success } = tool[TypeId]
   if (result._tag === "Success") return Effect.orDie(success.decode(result.value)) as Effect.Effect<Tool.Success<T>>
   const fail = (failure: unknown) =>
     Effect.fail(new ToolResult.ToolCallFailed<Tool.Failure<T>>({ result, failure: failure as Tool.Failure<T> }))

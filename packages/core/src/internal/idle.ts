@@ -19,6 +19,7 @@ import * as Exit from "effect/Exit"
 import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import type { Options } from "../Deadline.ts"
 import * as Cancellation from "./cancellation.ts"
 import { type DeadlineExceeded, expiry, now, sleepSince } from "./deadline.ts"
 import { quiescence, tie } from "./tie.ts"
@@ -35,11 +36,6 @@ export interface Idle {
 /** A stream was pulled while its previous pull was outstanding. It is a mistake of the program: a defect. */
 export class ConcurrentPull extends Data.TaggedError("ConcurrentPull")<{}> {
   override readonly message = "an idle deadline guards one pull at a time"
-}
-
-export interface Options {
-  readonly timeout: Duration.Input
-  readonly code: string
 }
 
 /** Guards the stream that `make` makes. */

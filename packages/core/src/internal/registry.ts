@@ -18,13 +18,14 @@ import * as Metric from "effect/Metric"
 import type { Channel } from "../Approval.ts"
 import type { Observer } from "../Observer.ts"
 import type { Policy, Post } from "../Policy.ts"
-import * as Tool from "../Tool.ts"
+import type * as Tool from "../Tool.ts"
 import type * as ToolCall from "../ToolCall.ts"
 import type * as ToolResult from "../ToolResult.ts"
 import type { Wrapper } from "../Wrapper.ts"
 import { Call } from "./call.ts"
 import * as Cancellation from "./cancellation.ts"
 import { inherit, undivided } from "./context.ts"
+import { type Definition, TypeId } from "./definition.ts"
 import { Observers } from "./observers.ts"
 import { pipeline } from "./pipeline.ts"
 import type * as Ward from "./ward.ts"
@@ -48,7 +49,7 @@ export interface Services {
 /** One registration of a tool. */
 export interface Entry {
   readonly tool: Tool.Any
-  readonly definition: Tool.Definition
+  readonly definition: Definition
   /** The services its body and schemas need. */
   readonly context: Context.Context<never>
 }
@@ -133,7 +134,7 @@ export class Registry {
       if (names.has(name)) return new DuplicateTool({ name })
       names.add(name)
     }
-    const entries = tools.map((tool): Entry => ({ tool, definition: tool[Tool.TypeId], context }))
+    const entries = tools.map((tool): Entry => ({ tool, definition: tool[TypeId], context }))
     for (const entry of entries) this.#tools.set(entry.tool.name, entry)
     this.#toolsChanged()
     return entries
