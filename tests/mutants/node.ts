@@ -416,6 +416,30 @@ const isolates: ReadonlyArray<Mutant> = [
     test: { file: `${test}/WorkerTask.test.ts`, title: "and loops for ever is ended after the grace" }
   },
   {
+    name: "a task whose listener throws is left running",
+    clause: "NODE-06",
+    file: `${src}/internal/isolate/isolate.ts`,
+    find: " || Exit.hasDies(exit)",
+    replace: "",
+    test: { file: `${test}/WorkerTask.test.ts`, title: "whose listener throws is stopped, and dies of it" }
+  },
+  {
+    name: "what a thread throws is taken for an error as errors are",
+    clause: "NODE-06",
+    file: `${src}/internal/isolate/worker.ts`,
+    find: ": describe(last.error)",
+    replace: ": { name: \"Error\", message: (last.error as Error).message }",
+    test: { file: `${test}/WorkerTask.test.ts`, title: "whose thread ends by something thrown" }
+  },
+  {
+    name: "a process that sends what is no message is listened to",
+    clause: "NODE-07",
+    file: `${src}/internal/channel.ts`,
+    find: "if (message === undefined) return broken()",
+    replace: "if (message === undefined) return",
+    test: { file: `${test}/Isolated.test.ts`, title: "and writes to every file it has fails alone" }
+  },
+  {
     name: "the end of a thread is not awaited",
     clause: "NODE-06",
     file: `${src}/internal/isolate/worker.ts`,

@@ -161,6 +161,29 @@ describe("a tool whose body runs in a process", () => {
       assert.deepStrictEqual(alive(mark), [])
     }))
 
+  it.live(
+    cites("and writes to every file it has fails alone, and is ended", "NODE-07"),
+    () =>
+      Effect.gen(function*() {
+        const endless = { text: "x".repeat(1024 * 1024), times: 100 }
+        for (const input of [{ text: "no message\n", times: 1 }, { text: "\n", times: 1 }, endless]) {
+          const result = yield* call(tool("babble", place), input)
+          assert.strictEqual(detailOf(result).reason, "Crashed")
+          assert.deepStrictEqual(result.residue, [])
+        }
+      }),
+    // A hundred megabytes go through a pipe.
+    30_000
+  )
+
+  it.live("takes and gives what is large", () =>
+    Effect.gen(function*() {
+      const text = "ü".repeat(3_000_000)
+      const result = yield* call(tool("echo", place), { text })
+      assert.strictEqual(result._tag, "Success")
+      if (result._tag === "Success") assert.deepStrictEqual(result.value, { text })
+    }))
+
   it.live(cites("and takes all the memory it may fails alone", "NODE-07"), () =>
     Effect.gen(function*() {
       const result = yield* call(tool("gorge", { ...place, memory: 32 }))

@@ -90,6 +90,45 @@ describe("a task", () => {
       })
   )
 
+  it.live(
+    cites("whose thread ends by something thrown, whatever that is, fails alone", "NODE-06"),
+    () =>
+      Effect.gen(function*() {
+        const workers = yield* pool()
+        for (const kind of ["null", "undefined", "text", "nameless", "numbered", "foreign"]) {
+          assert.strictEqual(yield* reasonOf(workers.run("explode", { kind })), "Crashed", kind)
+          assert.strictEqual(yield* workers.run("add", { a: 1, b: 2 }), 3)
+        }
+        const { thrown } = yield* Effect.flip(workers.run("explode", { kind: "text" }))
+        assert.strictEqual(thrown.message, "boom")
+      })
+  )
+
+  it.live(
+    cites("whose listener throws is stopped, and dies of it", "NODE-06"),
+    () =>
+      Effect.gen(function*() {
+        const shared = new SharedArrayBuffer(4)
+        const workers = yield* pool({ grace: "10 seconds" })
+        const thread = yield* threadOf(workers)
+        const broken = new Error("the listener is broken")
+        const exit = yield* Effect.exit(workers.run("polite", shared, {
+          onProgress: () => {
+            throw broken
+          }
+        }))
+        assert.deepStrictEqual(exit, Exit.die(broken))
+        assert.strictEqual(Atomics.load(new Int32Array(shared), 0), 1)
+        assert.strictEqual(yield* threadOf(workers), thread)
+      })
+  )
+
+  it.live("cannot settle by its progress", () =>
+    Effect.gen(function*() {
+      const workers = yield* pool()
+      assert.strictEqual(yield* workers.run("pretend", null), "done")
+    }))
+
   it.live(cites("that leaves a thread which ends later harms nobody", "NODE-06"), () =>
     Effect.gen(function*() {
       const workers = yield* pool()

@@ -10,9 +10,10 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as ChildProcess from "node:child_process"
 import * as Crypto from "node:crypto"
-import { type Readable, Writable } from "node:stream"
+import { type Duplex, type Readable, Writable } from "node:stream"
 import type { Command } from "../Command.ts"
 import * as Outcome from "../Outcome.ts"
+import * as Channel from "./channel.ts"
 import { environmentFor } from "./environment.ts"
 import * as Heirloom from "./heirloom.ts"
 import type { Seen } from "./host.ts"
@@ -33,19 +34,16 @@ export interface Child {
   readonly stdout: Tap.Tap
   readonly stderr: Tap.Tap
   readonly lifeline: Tap.Tap
-  readonly channel: Channel
+  readonly channel: Messages
 }
 
-/** The messages of a child that is a Node program; silent for any other. */
-export interface Channel {
-  readonly send: (message: object) => void
-  readonly onMessage: (listener: (message: unknown) => void) => void
-}
+/** The messages of a child that is a program of ours; of any other there are none. */
+export interface Messages extends Channel.Channel, Pick<Tap.Tap, "closed" | "isClosed" | "destroy"> {}
 
 export interface Options {
   readonly stdin: "closed" | "piped"
   readonly output: Tap.Mode
-  readonly channel: "none" | "ipc"
+  readonly channel: "none" | "piped"
   /** Called in the tick in which Node learns of the exit, once it is completed. */
   readonly onExit: (exit: Outcome.Exit) => void
 }
@@ -99,7 +97,7 @@ const spawn = (host: Seen, command: Command, options: Options): Effect.Effect<Sp
           "pipe",
           "pipe",
           heirloom?.descriptor ?? "ignore",
-          ...(options.channel === "ipc" ? ["ipc" as const] : [])
+          ...(options.channel === "piped" ? ["pipe" as const] : [])
         ],
         windowsHide: true
       })
@@ -112,8 +110,8 @@ const spawn = (host: Seen, command: Command, options: Options): Effect.Effect<Sp
     }
   })
 
-/** Standard output, standard error and the lifeline, as the child counts them. */
-const pipeDescriptors = [1, 2, 3]
+/** Standard output, standard error, the lifeline and the channel, as the child counts them. */
+const pipeDescriptors = [1, 2, 3, 5]
 
 /** Stands for the standard input of a child that was given none. */
 const closedInput: Writable = new Writable().destroy()
@@ -127,7 +125,8 @@ const connect = (
   pid: number
 ): Effect.Effect<Spawned, Outcome.SpawnFailed> => {
   const lifeline = child.stdio[3] as Readable
-  for (const stream of [child.stdin, child.stdout, child.stderr, lifeline]) {
+  const channel = child.stdio.at(5) as Duplex | undefined
+  for (const stream of [child.stdin, child.stdout, child.stderr, lifeline, channel]) {
     // A pipe that breaks because the child is gone is no event of its own: the exit says it.
     stream?.on("error", () => {})
   }
@@ -160,10 +159,28 @@ const connect = (
     stdout: child.stdout as Readable,
     stderr: child.stderr as Readable,
     lifeline,
-    channel: {
-      // A message that does not arrive is not missed: the exit tells that nobody is there to answer.
-      send: (message) => void child.send?.(message, () => {}),
-      onMessage: (listener) => void child.on("message", listener)
-    }
+    channel: channel === undefined ? noMessages : messages(channel)
   })
+}
+
+const noMessages: Messages = {
+  send: () => {},
+  listen: () => {},
+  closed: Effect.void,
+  isClosed: () => true,
+  destroy: () => {}
+}
+
+const messages = (pipe: Duplex): Messages => {
+  const closed = Deferred.makeUnsafe<void>()
+  const close = () => Deferred.doneUnsafe(closed, Effect.void)
+  // Its end says that nobody holds it any more; what is left to close then is ours, and takes some turns.
+  pipe.on("end", close)
+  pipe.on("close", close)
+  return {
+    ...Channel.over(pipe),
+    closed: Deferred.await(closed),
+    isClosed: () => Deferred.isDoneUnsafe(closed),
+    destroy: () => void pipe.destroy()
+  }
 }

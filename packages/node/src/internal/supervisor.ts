@@ -29,7 +29,7 @@ export interface Supervised {
 export interface Mode {
   readonly stdin: "closed" | "piped"
   readonly output: Tap.Mode
-  readonly channel?: "ipc" | undefined
+  readonly channel?: "piped" | undefined
 }
 
 /** Starts `command`; closing the scope stops it and waits for its outcome. */
@@ -102,6 +102,8 @@ const outcomeOf = (what: First, exit: Outcome.Exit | undefined, settled: Outcome
   }
 }
 
+type Closing = Pick<Tap.Tap, "closed" | "isClosed">
+
 /**
  * How long an end-of-file that is already there may take to be read. It is a matter of one turn of the event loop; the
  * bound counts for the case that somebody unknown holds the pipe.
@@ -115,21 +117,22 @@ const endAll = Effect.fnUntraced(function*(
   child: Child.Child,
   patience: Effect.Effect<unknown> | undefined
 ) {
-  const { lifeline, lineage, stderr, stdout } = child
+  const { channel, lifeline, lineage, stderr, stdout } = child
   const taps = [stdout, stderr, lifeline]
+  const pipes = [...taps, channel]
   const spares = (row: Lineage.Row) => command.strays === "report" && row.session !== lineage.leader.session
   const end = (where: Pick<Ending.Options, "table" | "carries">) =>
     Ending.end(host, lineage, { patience, grace: command.grace, spares, ...where })
 
   let ended = yield* end({ table: host.table(lineage), carries: (row) => host.carriesMark(row, lineage.mark) })
   for (const tap of taps) tap.release()
-  if (!(yield* closedWithin(taps, lastWords)) && ended.isProved) {
+  if (!(yield* closedWithin(pipes, lastWords)) && ended.isProved) {
     const holds = (row: Lineage.Row) => host.holds(row, child.files)
     ended = Ending.both(ended, yield* end({ table: host.everybody, carries: holds }))
-    yield* closedWithin(taps, lastWords)
+    yield* closedWithin(pipes, lastWords)
   }
-  const isHeld = taps.some((tap) => !tap.isClosed())
-  for (const tap of taps) tap.destroy()
+  const isHeld = pipes.some((pipe) => !pipe.isClosed())
+  for (const pipe of pipes) pipe.destroy()
   child.stdin.destroy()
   // (3): a leader that survived, or of which nothing is known, is not waited for.
   const isDead = ended.isProved && !ended.survivors.some(({ row }) => Lineage.isSame(row, lineage.leader))
@@ -138,14 +141,14 @@ const endAll = Effect.fnUntraced(function*(
   return { ...ended, residue: residueOf({ ...ended, suspects }, isHeld) }
 })
 
-/** Waits until all of `taps` are closed, and says whether they are, after at most `duration`. */
-const closedWithin = Effect.fnUntraced(function*(taps: ReadonlyArray<Tap.Tap>, duration: Duration.Duration) {
-  const closed = Effect.forEach(taps, (tap) => tap.closed, { discard: true })
+/** Waits until all of `pipes` are closed, and says whether they are, after at most `duration`. */
+const closedWithin = Effect.fnUntraced(function*(pipes: ReadonlyArray<Closing>, duration: Duration.Duration) {
+  const closed = Effect.forEach(pipes, (pipe) => pipe.closed, { discard: true })
   if (Option.isSome(yield* Effect.timeoutOption(closed, duration))) return true
   // A host that was busy all the time finds the timer before the pipes: let it look at these once.
   yield* Effect.yieldNow
   yield* Effect.yieldNow
-  return taps.every((tap) => tap.isClosed())
+  return pipes.every((pipe) => pipe.isClosed())
 })
 
 const residueOf = (ended: Ending.Ended, isHeld: boolean): ReadonlyArray<Outcome.Residue> => {

@@ -122,7 +122,7 @@ export class VirtualHost {
         stdout: this.tap(),
         stderr: this.tap(),
         lifeline: this.tap(),
-        channel: { send: () => {}, onMessage: () => {} }
+        channel: { send: () => {}, listen: () => {}, closed: Effect.void, isClosed: () => true, destroy: () => {} }
       }
       this.children.set(pid, { child, onExit, exit: undefined })
       this.onStart(pid)

@@ -2,6 +2,7 @@
  * Tasks of all kinds, for isolates. It is loaded by Node as it is.
  */
 import { execFileSync, spawn } from "node:child_process"
+import { writeSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 import { isMainThread, threadId } from "node:worker_threads"
 
@@ -87,6 +88,49 @@ export const failStrangely = () => {
 }
 
 export const exit = () => process.exit(3)
+
+/** Ends its isolate by what is thrown where nobody catches it. */
+export const explode = ({ kind }: { readonly kind: string }) => {
+  const thrown: Record<string, unknown> = {
+    null: null,
+    undefined: undefined,
+    text: "boom",
+    nameless: { name: { toString: null }, message: 1 },
+    numbered: Object.assign(new Error("boom"), { code: 42 }),
+    foreign: new DOMException("boom", "DataError")
+  }
+  setImmediate(() => {
+    throw thrown[kind]
+  })
+  return sleep(1_000_000)
+}
+
+/** Says in its progress what only its program may say. */
+export const pretend = (_: unknown, { progress }: Context) => {
+  progress(Object.assign({ progress: 1 }, { _tag: "Done", value: "pretended", task: 1 }))
+  return "done"
+}
+
+/** Writes to every file its process was given, and waits. */
+export const babble = ({ text, times }: { readonly text: string; readonly times: number }) => {
+  for (let fd = 3; fd < 10; fd++) {
+    try {
+      for (let count = 0; count < times; count++) for (let at = 0; at < text.length;) at += write(fd, text.slice(at))
+    } catch {
+      // It cannot be written to, or not any more.
+    }
+  }
+  return sleep(1_000_000)
+}
+
+const write = (fd: number, text: string): number => {
+  try {
+    return writeSync(fd, text)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EAGAIN") return 0
+    throw error
+  }
+}
 
 /** Ends its isolate a little after it has succeeded. */
 export const timebomb = () => {

@@ -45,7 +45,7 @@ const decode = Schema.decodeUnknownOption(Report)
 export const toReport = (message: unknown): Report | undefined => Option.getOrUndefined(decode(message))
 
 /**
- * Runs `task` in `isolate`, which must be idle.
+ * Runs `task` in `isolate`, which must be idle. What `onProgress` throws is a defect, and the task is stopped.
  *
  * **Interruption**: asks the task to stop; after its grace ends the isolate; waits for the one or the other. What the
  * task then fails with, other than the abort itself, is kept beside the interruption.
@@ -55,6 +55,7 @@ export const run = (isolate: Isolate, task: Task): Effect.Effect<unknown, TaskFa
     const id = isolate.nextTask()
     let started = false
     const settled = Deferred.makeUnsafe<unknown, TaskFailed>()
+    const broken = Deferred.makeUnsafe<never>()
     isolate.listen((report) => {
       if (report._tag === "Ready" || report.task !== id) return
       switch (report._tag) {
@@ -63,7 +64,12 @@ export const run = (isolate: Isolate, task: Task): Effect.Effect<unknown, TaskFa
           break
         case "Progress": {
           const { _tag, task: _, ...progress } = report
-          task.onProgress(progress)
+          try {
+            task.onProgress(progress)
+          } catch (defect) {
+            // This is an event of the isolate, and nobody is above it who would catch.
+            Deferred.doneUnsafe(broken, Exit.die(defect))
+          }
           break
         }
         case "Done":
@@ -95,7 +101,8 @@ export const run = (isolate: Isolate, task: Task): Effect.Effect<unknown, TaskFa
       const failure = Exit.findErrorOption(late.value)
       if (Option.isSome(failure) && isOwn(failure.value)) return yield* Effect.fail(failure.value)
     })
-    return Effect.onExit(result, (exit) => Exit.hasInterrupts(exit) ? stop : Effect.void).pipe(
+    return Effect.raceFirst(result, Deferred.await(broken)).pipe(
+      Effect.onExit((exit) => Exit.hasInterrupts(exit) || Exit.hasDies(exit) ? stop : Effect.void),
       Effect.ensuring(Effect.sync(() => isolate.listen(undefined)))
     )
   })

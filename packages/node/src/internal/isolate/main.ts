@@ -5,13 +5,20 @@
  * It runs one task at a time, in a worker or in a process. What the task does beside its promise is the task's: this
  * program neither waits for it nor ends it; the host does, by ending the isolate.
  */
+import { Socket } from "node:net"
 import { parentPort } from "node:worker_threads"
+import * as Channel from "../channel.ts"
 import type { Order, Report } from "./protocol.ts"
+import { channelDescriptor } from "./protocol.ts"
+import { describe } from "./thrown.ts"
 
 const port = parentPort
+const pipe = port === null ? new Socket({ fd: channelDescriptor }) : undefined
+const channel = pipe === undefined ? undefined : Channel.over(pipe)
+
 const send = (report: Report): void => {
-  if (port !== null) port.postMessage(report)
-  else process.send?.(report)
+  port?.postMessage(report)
+  channel?.send(report)
 }
 
 const controllers = new Map<number, AbortController>()
@@ -50,7 +57,7 @@ const settle = async (
     return { _tag: "Failed", task, reason: "NotLoaded", thrown: describe(error) }
   }
   const progress = (step: { readonly progress: number; readonly total?: number; readonly message?: string }) =>
-    send({ _tag: "Progress", task, ...step })
+    send({ ...step, _tag: "Progress", task })
   let value: unknown
   try {
     value = await body(input, { signal, progress })
@@ -76,29 +83,11 @@ const asJson = (value: unknown, path: string, above: Set<unknown>): unknown => {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, asJson(item, `${path}.${key}`, inner)]))
 }
 
-/** Anything can be thrown, also what throws when it is looked at. */
-const describe = (
-  error: unknown
-): { readonly name: string; readonly message: string; readonly code?: string; readonly stack?: string } => {
-  try {
-    if (!(error instanceof Error)) return { name: "Error", message: String(error) }
-    const { code } = error as NodeJS.ErrnoException
-    return {
-      name: String(error.name),
-      message: String(error.message),
-      ...(typeof code === "string" ? { code } : {}),
-      ...(typeof error.stack === "string" ? { stack: error.stack } : {})
-    }
-  } catch {
-    return { name: "Error", message: "a value that cannot be inspected was thrown" }
-  }
-}
+const leave = () => process.exit()
 
-if (port !== null) {
-  port.on("message", receive)
-} else {
-  process.on("message", receive)
-  // The host is gone, and nobody else would end this process.
-  process.on("disconnect", () => process.exit())
-}
+port?.on("message", receive)
+channel?.listen((order) => receive(order as Order), leave)
+pipe?.on("error", () => {})
+// The host is gone, and nobody else would end this process.
+pipe?.on("close", leave)
 send({ _tag: "Ready" })

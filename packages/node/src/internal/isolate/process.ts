@@ -44,7 +44,7 @@ export const make = (options: Options): Effect.Effect<Isolate, TaskFailed, Scope
       maxBytes
     })
     const { child, outcome, stop } = yield* Effect.mapError(
-      Supervisor.start(command, { stdin: "closed", output: "kept", channel: "ipc" }),
+      Supervisor.start(command, { stdin: "closed", output: "kept", channel: "piped" }),
       ({ code, message }) => new TaskFailed({ reason: "NotLoaded", thrown: { name: "SpawnFailed", message, code } })
     )
 
@@ -52,15 +52,18 @@ export const make = (options: Options): Effect.Effect<Isolate, TaskFailed, Scope
     const ended = Deferred.makeUnsafe<TaskFailed>()
     let listener: ((report: Report) => void) | undefined
     let tasks = 0
-    child.channel.onMessage((message) => {
+    const broken = Deferred.makeUnsafe<void>()
+    child.channel.listen((message) => {
       const report = toReport(message)
       if (report?._tag === "Ready") Deferred.doneUnsafe(ready, Effect.void)
       if (report !== undefined) listener?.(report)
-    })
+    }, () => Deferred.doneUnsafe(broken, Effect.void))
+    // Whoever is not understood any more is ended: nothing it has to say can arrive.
+    const ending = Effect.raceFirst(outcome, Effect.andThen(Deferred.await(broken), stop))
     // It ends with the outcome, and the finalizer below waits for it.
     yield* Effect.forkDetach(
-      Effect.map(outcome, (outcome) => {
-        const failure = toFailure(outcome)
+      Effect.map(ending, (outcome) => {
+        const failure = toFailure(outcome, Deferred.isDoneUnsafe(broken))
         outcome.residue.forEach(options.onResidue)
         Deferred.doneUnsafe(ended, Exit.succeed(failure))
         Deferred.doneUnsafe(ready, Exit.fail(failure))
@@ -81,11 +84,14 @@ export const make = (options: Options): Effect.Effect<Isolate, TaskFailed, Scope
     }
   }))
 
-const toFailure = (outcome: Outcome.Ran): TaskFailed => {
+const toFailure = (outcome: Outcome.Ran, isBroken: boolean): TaskFailed => {
   const lastWords = Output.toText(outcome.stderr)
   return new TaskFailed({
     // V8 says so in these words, and aborts.
     reason: lastWords.includes("heap out of memory") ? "OutOfMemory" : "Crashed",
-    thrown: { name: "Error", message: `the process ${Outcome.describe(outcome)}` }
+    thrown: {
+      name: "Error",
+      message: isBroken ? "what the process sent was no message" : `the process ${Outcome.describe(outcome)}`
+    }
   })
 }

@@ -5,6 +5,9 @@
 import * as Schema from "effect/Schema"
 import { Thrown } from "../../TaskFailed.ts"
 
+/** Where a process has its end of the channel: behind its streams, the lifeline and the heirloom. */
+export const channelDescriptor = 5
+
 /** From the host. `Cancel` asks the body to stop through its signal. */
 export type Order =
   | {

@@ -12,6 +12,7 @@ import * as Environment from "../environment.ts"
 import * as Programs from "../programs.ts"
 import { type Isolate, toReport } from "./isolate.ts"
 import type { Report } from "./protocol.ts"
+import { describe } from "./thrown.ts"
 
 export interface Options {
   /** Names of variables of this process that it sees besides the short list. */
@@ -47,14 +48,14 @@ const start = (options: Options, ready: Deferred.Deferred<void, TaskFailed>): Ef
     const ended = Deferred.makeUnsafe<TaskFailed>()
     let tasks = 0
     let listener: ((report: Report) => void) | undefined
-    let last: Error | undefined
+    let last: { readonly error: unknown } | undefined
     worker.on("message", (message) => {
       const report = toReport(message)
       if (report?._tag === "Ready") Deferred.doneUnsafe(ready, Effect.void)
       if (report !== undefined) listener?.(report)
     })
-    worker.on("error", (error) => {
-      last = error
+    worker.on("error", (error: unknown) => {
+      last = { error }
     })
     worker.on("exit", (code) => {
       const failure = toFailure(last, code)
@@ -75,10 +76,8 @@ const start = (options: Options, ready: Deferred.Deferred<void, TaskFailed>): Ef
     }
   })
 
-const toFailure = (error: NodeJS.ErrnoException | undefined, code: number): TaskFailed =>
+const toFailure = (last: { readonly error: unknown } | undefined, code: number): TaskFailed =>
   new TaskFailed({
     reason: "Crashed",
-    thrown: error === undefined
-      ? { name: "Error", message: `the worker ended with code ${code}` }
-      : { name: String(error.name), message: String(error.message), ...(error.code ? { code: error.code } : {}) }
+    thrown: last === undefined ? { name: "Error", message: `the worker ended with code ${code}` } : describe(last.error)
   })
