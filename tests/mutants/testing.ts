@@ -54,8 +54,8 @@ export const testing: ReadonlyArray<Mutant> = [
     name: "what escapes is not told",
     clause: "KIT-03",
     file: "packages/testing/src/internal/escapes.ts",
-    find: "else if (escaping.has(type)) watcher.escaped(locate(type))",
-    replace: "",
+    find: "if (!escaping.has(type)) return",
+    replace: "if (escaping.has(type)) return",
     test: { file: "packages/testing/test/control.test.ts", title: "an escape from a promise reaction is seen too" }
   },
   {
@@ -65,6 +65,54 @@ export const testing: ReadonlyArray<Mutant> = [
     find: "watchers.getStore() !== watcher || watcher.isDriving",
     replace: "watcher.isDriving",
     test: { file: "packages/testing/test/control.test.ts", title: "what others in the process do is not the program's" }
+  },
+  {
+    name: "what follows from an escape is told as another one",
+    clause: "KIT-03",
+    file: "packages/testing/src/internal/escapes.ts",
+    find: "if (known) return",
+    replace: "",
+    test: { file: "packages/testing/test/control.test.ts", title: "what follows from an escape has no name" }
+  },
+  {
+    name: "jobs are told whether or not they are over when their call returns",
+    clause: "KIT-03",
+    file: "packages/testing/src/internal/escapes.ts",
+    find: "if (goesOn(job)) watcher",
+    replace: "watcher",
+    test: { file: "packages/testing/test/control.test.ts", title: "what is over when its call returns" }
+  },
+  {
+    name: "a job that goes on is taken for one that is over",
+    clause: "KIT-03",
+    file: "packages/testing/src/internal/escapes.ts",
+    find: "\"ondone\" in job || \"cb\" in job",
+    replace: "job === undefined",
+    test: { file: "packages/testing/test/control.test.ts", title: "randomBytes (chance) is named" }
+  },
+  {
+    name: "nobody looks at what the engine does without a resource",
+    clause: "KIT-03",
+    file: "packages/testing/src/internal/escapes.ts",
+    find: "trap(watcher, Atomics, \"waitAsync\"),",
+    replace: "",
+    test: { file: "packages/testing/test/control.test.ts", title: "Atomics.waitAsync (memory) is named" }
+  },
+  {
+    name: "traps stay when their exploration is over",
+    clause: "KIT-03",
+    file: "packages/testing/src/internal/escapes.ts",
+    find: "Reflect.set(namespace, name, original)",
+    replace: "",
+    test: { file: "packages/testing/test/control.test.ts", title: "the traps are gone when the exploration is" }
+  },
+  {
+    name: "what is made in a later tick is not traced to who asked for the tick",
+    clause: "KIT-03",
+    file: "packages/testing/src/internal/escapes.ts",
+    find: "outer = originOf(tick.made).where",
+    replace: "",
+    test: { file: "packages/testing/test/control.test.ts", title: "FSREQCALLBACK (stream) is named" }
   },
   {
     name: "a replay of a changed program passes for one of the old",

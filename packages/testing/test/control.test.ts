@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Edge, Explore, Report } from "@quiesce/testing"
 import { Effect, Fiber, Random } from "effect"
+import { readFile } from "node:fs"
 import { cites } from "../../../tests/conformance/cites.ts"
 import * as Escapes from "./fixtures/escapes.ts"
 
@@ -144,7 +145,14 @@ describe("Explore: what escapes", () => {
       ["setImmediate", Escapes.immediate],
       ["AbortSignal.timeout", Escapes.abortTimeout],
       ["setTimeout", Escapes.promisedTimer],
-      ["readFile", Escapes.io]
+      ["readFile", Escapes.io],
+      ["FSREQCALLBACK", Escapes.stream],
+      ["MESSAGEPORT", Escapes.message],
+      ["asyncBufferWrapper", Escapes.compression],
+      ["randomBytes", Escapes.chance],
+      ["SubtleCrypto.digest", Escapes.digest],
+      ["Atomics.waitAsync", Escapes.memory],
+      ["WebAssembly.compile", Escapes.compilation]
     ] as const
   ) {
     it.live(
@@ -155,6 +163,32 @@ describe("Explore: what escapes", () => {
         })
     )
   }
+
+  it.live(cites("what is over when its call returns has not escaped", "KIT-03"), () =>
+    Effect.gen(function*() {
+      const report = yield* Explore.run(Effect.sync(Escapes.atOnce))
+      assert.deepStrictEqual(report.escapes, [])
+      assert.strictEqual(report.verdict, "passed")
+    }))
+
+  it.live(cites("what follows from an escape has no name of its own", "KIT-03"), () =>
+    Effect.gen(function*() {
+      // Opening a file, asking for its size, reading it, closing it: four requests, the later ones made by the earlier.
+      const program = Effect.callback<void>((resume) => {
+        readFile(new URL(import.meta.url), () => resume(Effect.void))
+      })
+      const { escapes } = yield* Explore.run(program)
+      assert.deepStrictEqual(escapes.map(({ what }) => what), ["readFile"])
+    }))
+
+  it.live(cites("the traps are gone when the exploration is", "KIT-03"), () =>
+    Effect.gen(function*() {
+      const { waitAsync } = Atomics
+      const { compile } = WebAssembly
+      yield* Explore.run(Effect.yieldNow)
+      assert.strictEqual(Atomics.waitAsync, waitAsync)
+      assert.strictEqual(WebAssembly.compile, compile)
+    }))
 
   it.live(cites("an escape from a promise reaction is seen too", "KIT-03"), () =>
     Effect.gen(function*() {

@@ -16,7 +16,7 @@ import * as Tracer from "effect/Tracer"
 import { Edge } from "../Edge.ts"
 import type { Chooser } from "./choices.ts"
 import { LiveEdge } from "./edge.ts"
-import { type Escape, runWatched, watch, type Watcher } from "./escapes.ts"
+import { type Escape, runWatched, type Watch, watch, type Watcher } from "./escapes.ts"
 import { type Activity, Machine, type Settings } from "./machine.ts"
 import type { Narrator } from "./narrator.ts"
 import { makeRandom } from "./random.ts"
@@ -53,7 +53,7 @@ export class Session implements Watcher {
   private readonly subject: Subject
   private readonly search: Search
   private readonly done: () => void
-  private readonly unwatch: () => void
+  private readonly watch: Watch
   private machine: Machine | undefined
   private plan: Plan | undefined
   private stopped = false
@@ -62,7 +62,7 @@ export class Session implements Watcher {
     this.subject = subject
     this.search = search
     this.done = done
-    this.unwatch = watch(this)
+    this.watch = watch(this)
     // Not from inside the fiber that asked: its operations are no part of the exploration.
     runWatched(this, () => this.later(this.drive))
   }
@@ -105,13 +105,14 @@ export class Session implements Watcher {
   }
 
   private readonly drained = (): void => {
+    this.watch.drained()
     this.activity.moved = false
     this.machine?.settle()
     this.drive()
   }
 
   private readonly end = (): void => {
-    this.unwatch()
+    this.watch.end()
     this.done()
   }
 
