@@ -59,13 +59,16 @@ export const inside = (face: Face | Toolbox.Toolbox, call: ToolCall.Token): Face
   whenIdle: () => (face as Toolbox.Toolbox).whenIdle(call)
 })
 
-/** A success, or `CallFailed`. */
-export const succeed = async (
-  face: Face,
-  { signal, ...input }: ToolCall.Input & { readonly signal: AbortSignal | undefined }
-): Promise<ToolResult.Success> => {
+type HostCall = ToolCall.Input & { readonly signal: AbortSignal | undefined }
+
+/** The result of a call that a host makes. */
+export const settle = (face: Face, { signal, ...input }: HostCall): Promise<ToolResult.ToolResult> =>
   // A host that gives no signal has said that nobody cancels this call; closing the registry still does.
-  const result = await face.execute({ ...input, signal: signal ?? new AbortController().signal })
+  face.execute({ ...input, signal: signal ?? new AbortController().signal })
+
+/** The success of a call that a host makes, or `CallFailed`. */
+export const succeed = async (face: Face, call: HostCall): Promise<ToolResult.Success> => {
+  const result = await settle(face, call)
   if (result._tag === "Failure") throw new CallFailed(result)
   return result
 }
