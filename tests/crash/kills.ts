@@ -18,6 +18,9 @@ export interface Killed {
   /** The writer got to its end before it was killed: there are no boundaries behind. */
   readonly finished: boolean
   readonly acknowledged: number
+  /** The calls that were open when it was killed: those whose body may have run, and those whose body had not. */
+  readonly marked: number
+  readonly unmarked: number
   readonly faults: ReadonlyArray<string>
 }
 
@@ -62,8 +65,8 @@ export const run = async (seed: number, kill: Kill): Promise<Killed> => {
   try {
     const { finished, printed } = await write(file, seed, kill)
     const acknowledged = lines(printed)
-    const faults = await Effect.runPromise(Effect.scoped(check(file, acknowledged)))
-    return { finished, acknowledged: acknowledged.length, faults }
+    const found = await Effect.runPromise(Effect.scoped(check(file, acknowledged)))
+    return { finished, acknowledged: acknowledged.length, ...found }
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
@@ -72,7 +75,9 @@ export const run = async (seed: number, kill: Kill): Promise<Killed> => {
 const check = Effect.fnUntraced(function*(file: string, acknowledged: ReadonlyArray<Acknowledged>) {
   const faults: Array<string> = []
   const opened = yield* Effect.result(Layer.build(SessionLog.layerSqlite(file)))
-  if (opened._tag === "Failure") return [`it does not open: ${opened.failure.message}`]
+  if (opened._tag === "Failure") {
+    return { marked: 0, unmarked: 0, faults: [`it does not open: ${opened.failure.message}`] }
+  }
   const log = Context.get(opened.success, SessionLog.SessionLog)
   const entries = yield* Stream.runCollect(log.read())
   for (const [seq, tag] of acknowledged) {
@@ -80,13 +85,13 @@ const check = Effect.fnUntraced(function*(file: string, acknowledged: ReadonlyAr
   }
   // A call whose body may have run has a mark, and recovery says so of it and of no other.
   const marks = new Set(entries.flatMap(({ event }) => event._tag === "tool/dispatched" ? [event.call] : []))
-  for (const { event } of log.recovered) {
-    if (event._tag === "tool/result" && event.result.dispatched !== marks.has(event.call)) {
-      faults.push(`call ${event.call} was closed against its mark`)
-    }
+  const closed = log.recovered.flatMap(({ event }) => event._tag === "tool/result" ? [event] : [])
+  for (const { call, result } of closed) {
+    if (result.dispatched !== marks.has(call)) faults.push(`call ${call} was closed against its mark`)
   }
+  const marked = closed.filter(({ call }) => marks.has(call)).length
   const report = yield* log.verify
   if (!SessionLog.isBalanced(report)) faults.push(JSON.stringify(report))
   if ((yield* log.recover).length > 0) faults.push("it was recovered twice")
-  return faults
+  return { marked, unmarked: closed.length - marked, faults }
 })

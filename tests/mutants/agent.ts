@@ -7,6 +7,7 @@ const turns = `${test}/Turn.test.ts`
 const sessions = `${test}/Session.test.ts`
 const logs = `${test}/SessionLog.test.ts`
 const files = `${test}/SessionLog.sqlite.test.ts`
+const damage = `${test}/SessionLog.damage.test.ts`
 
 const scheduling: ReadonlyArray<Mutant> = [
   {
@@ -249,17 +250,41 @@ const log: ReadonlyArray<Mutant> = [
     name: "a sum is not looked at",
     clause: "TURN-09",
     file: `${src}/internal/record.ts`,
-    find: "previous !== undefined && row.sum !==",
-    replace: "previous === null && row.sum !==",
+    find: "if (!isNext) return corrupt",
+    replace: "if (false) return corrupt",
     test: { file: logs, title: "names the record that was changed" }
   },
   {
     name: "a gap is passed over",
     clause: "TURN-09",
     file: `${src}/internal/record.ts`,
-    find: "if (row.seq !== seq) return corrupt",
-    replace: "if (row.seq < seq) return corrupt",
+    find: "if (row.seq > seq) return corrupt",
+    replace: "if (row.seq > seq + 1_000) return corrupt",
     test: { file: logs, title: "names a record that is gone" }
+  },
+  {
+    name: "what a damaged row holds is taken for what was written",
+    clause: "TURN-09",
+    file: `${src}/internal/record.ts`,
+    find: "if (!isRow(row)) return corrupt",
+    replace: "if (false) return corrupt",
+    test: { file: damage, title: "by no event say so" }
+  },
+  {
+    name: "the sum of a damaged row is gone on from",
+    clause: "TURN-09",
+    file: `${src}/internal/record.ts`,
+    find: "(isSum(previous) && row.sum ===",
+    replace: "(row.sum ===",
+    test: { file: damage, title: "by no sum say so" }
+  },
+  {
+    name: "a reader follows a damaged index back",
+    clause: "TURN-09",
+    file: `${src}/internal/reader.ts`,
+    find: "if (row.seq < next.seq) continue",
+    replace: "",
+    test: { file: damage, title: "that leads back are read to an end" }
   },
   {
     name: "a log of a later version is opened",

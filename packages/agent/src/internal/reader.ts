@@ -29,11 +29,13 @@ const page = (source: Source, { seq, sum }: Position) =>
     for (const row of rows) {
       const record = Record.open(row, next.seq, next.sum)
       read.push(record)
+      // A damaged file may give its rows in any order: one that belongs further up is not gone back to.
+      if (row.seq < next.seq) continue
       // Behind a gap the row that was found instead is read in its own place; its sum was made with one that is gone.
-      if (row.seq !== next.seq) read.push(Record.open(row, row.seq, undefined))
+      if (row.seq > next.seq) read.push(Record.open(row, row.seq, undefined))
       next = { seq: row.seq + 1, sum: row.sum }
     }
-    return { read, next: rows.length === 0 ? undefined : next }
+    return { read, next: next.seq === seq ? undefined : next }
   })
 
 const records = (source: Source, from: Position): Stream.Stream<Record.Read, ReadError> =>
