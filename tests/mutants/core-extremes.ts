@@ -9,25 +9,25 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
     name: "calls inside calls are launched on one stack",
     clause: ["CALL-01", "CALL-26"],
     file: `${src}/pipeline.ts`,
-    find: "    if (call.needsStack) yield* Effect.yieldNow\n",
+    find: "    if (needsStack(call)) yield* Effect.yieldNow\n",
     replace: "",
     test: { file: `${test}/Depth.test.ts`, title: "executed by the fiber of a body > are launched" }
   },
   {
     name: "calls inside calls settle on one stack",
     clause: ["CALL-01", "CALL-26"],
-    file: `${src}/call.ts`,
+    file: `${src}/fiber.ts`,
     find:
-      "      } else if (this.needsStack) fiber.currentDispatcher.scheduleTask(() => this.#settle(exit), 0)\n      else this.#settle(exit)",
-    replace: "      } else this.#settle(exit)",
+      "    } else if (needsStack(call)) fiber.currentDispatcher.scheduleTask(() => call.settle(exit), 0)\n    else call.settle(exit)\n",
+    replace: "    } else call.settle(exit)\n",
     test: { file: `${test}/Depth.test.ts`, title: "started by a body > are launched" }
   },
   {
     name: "calls that only the stack knows to nest are launched on one",
     clause: "CALL-01",
     file: `${src}/registry.ts`,
-    find: "parent === undefined ? this.#launching : parent.call.depth + 1",
-    replace: "parent === undefined ? 0 : parent.call.depth + 1",
+    find: "parent === undefined ? this.#launching : parent.call.depth",
+    replace: "parent === undefined ? 0 : parent.call.depth",
     test: { file: `${test}/Depth.test.ts`, title: "that only the stack knows to nest > are launched" }
   },
   {
@@ -99,9 +99,9 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
   {
     name: "a stage that ends the call's fiber ends the call",
     clause: ["CALL-01", "CALL-21"],
-    file: `${src}/call.ts`,
-    find: "this.reading !== undefined && ++this.#faults <= maxFaults",
-    replace: "this.reading !== undefined && this.#faults > maxFaults",
+    file: `${src}/fiber.ts`,
+    find: "call.reading !== undefined && faults < maxFaults",
+    replace: "call.reading !== undefined && faults > maxFaults",
     test: {
       file: `${test}/Faults.stray.test.ts`,
       title: "at once > fails its call and no other, under its own code: pre-policy"

@@ -129,6 +129,20 @@ describe("many calls inside one another that only the stack knows to nest", () =
     }))
 })
 
+it.effect(
+  cites("calls inside one another, each inside a hundred wrappers, get the result of the one inside", "CALL-01"),
+  () =>
+    Effect.gen(function*() {
+      let registry: ToolRegistry.Shape | undefined
+      const nest = effectTool("nest", (_, call) =>
+        isLeaf(call)
+          ? Effect.succeed("found")
+          : Effect.map(Effect.suspend(() => registry!.execute(next(call))), valueOf))
+      registry = yield* makeRegistry([nest], Wrapper.layer(Array.from({ length: 100 }, () => (next) => next)))
+      assert.strictEqual(valueOf(yield* registry.execute({ callId: "50", name: "nest", arguments: {} })), "found")
+    })
+)
+
 it(cites("a reason is passed down unchanged, through however many calls", "CALL-17", "CALL-26"), () => {
   const reason = { why: "enough" }
   let cancellation = Cancellation.byCaller(reason)

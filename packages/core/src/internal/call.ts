@@ -24,6 +24,7 @@ import * as ToolResult from "../ToolResult.ts"
 import { Caller } from "./caller.ts"
 import type * as Cancellation from "./cancellation.ts"
 import { inherit } from "./context.ts"
+import { type Pipeline, run } from "./fiber.ts"
 import { Once } from "./once.ts"
 import * as Outcome from "./outcome.ts"
 import type { Publish } from "./pipeline.ts"
@@ -40,17 +41,6 @@ import type { Work } from "./work.ts"
  */
 type Phase = "open" | "closed" | "sealed" | "over"
 
-/**
- * A call is launched, and settles, in an operation of whoever waits for it. So calls inside calls are frames on frames of
- * one stack, some fifty for each and more for each wrapper; after so many levels a hop to the scheduler begins a new stack.
- */
-const levelsPerStack = 16
-
-type Pipeline = (call: Call, fault?: Outcome.Failed) => Effect.Effect<Publish>
-
-/** A stage can end the call's fiber once, and then a post-policy once more. What ends it after that is a fault of ours. */
-const maxFaults = 2
-
 export class Call implements Ward.Ward, Stoppable {
   readonly registry: Registry
   readonly input: ToolCall.Input
@@ -60,7 +50,7 @@ export class Call implements Ward.Ward, Stoppable {
   /** The owner inside which this call was made. */
   readonly parent: Ward.Owner | undefined
   readonly outer = undefined
-  /** How many calls it is inside of. */
+  /** How many levels are around it and its own, wrappers included. */
   readonly depth: number
   readonly clock: Clock.Clock
   /** The tool as it was visible when the call was launched. */
@@ -90,14 +80,13 @@ export class Call implements Ward.Ward, Stoppable {
   readonly wrapperContexts: Array<Json> = []
   readonly residue: Array<ToolResult.Residue> = []
 
+  fiber: Fiber.Fiber<unknown, unknown> | undefined = undefined
   /** Told once the call has settled and its fiber is over. */
   readonly exit = new Once<Exit.Exit<ToolResult.ToolResult>>()
   /** Whether the call got past policy and approval; only the first word counts. */
   readonly admission = new Once<boolean>()
   readonly #caller: Caller
   #phase: Phase = "open"
-  #faults = 0
-  #fiber: Fiber.Fiber<unknown, unknown> | undefined = undefined
   #owner: Ward.Owner | undefined = undefined
   /** Weak, since a wrapper may retry for as long as it likes. */
   #errors: WeakSet<object> | undefined = undefined
@@ -128,29 +117,12 @@ export class Call implements Ward.Ward, Stoppable {
   start(pipeline: Pipeline): void {
     this.trace = Trace.open(this)
     if (this.trace !== undefined) this.context = this.trace.context
-    this.#run(pipeline)
+    run(this, pipeline)
     this.#caller.launched()
   }
 
-  #run(pipeline: Pipeline, fault?: Outcome.Failed): void {
-    const fiber = Effect.runForkWith(Ward.enter(this.registry.fiberContext(this.context), this))(
-      Effect.withFiber((fiber) => {
-        this.#fiber = fiber
-        return pipeline(this, fault)
-      }),
-      { uninterruptible: true }
-    )
-    // A fiber is over after the child fibers that a stage left in it: only then is there nothing of the call alive.
-    fiber.addObserver((exit) => {
-      // A stage that goes on with something that is no effect ends the fiber past every handler: a new one does the rest.
-      if (exit._tag === "Failure" && this.reading !== undefined && ++this.#faults <= maxFaults) {
-        this.#run(pipeline, this.reading(this, exit.cause))
-      } else if (this.needsStack) fiber.currentDispatcher.scheduleTask(() => this.#settle(exit), 0)
-      else this.#settle(exit)
-    })
-  }
-
-  #settle(exit: Exit.Exit<Publish>): void {
+  /** The end of the call's fiber, and so of everything that a stage left in it. */
+  settle(exit: Exit.Exit<Publish>): void {
     this.#phase = "over"
     if (exit._tag === "Failure") this.drop(exit.cause)
     else this.exit.tell(Exit.succeed(exit.value()))
@@ -169,11 +141,6 @@ export class Call implements Ward.Ward, Stoppable {
     const calls = new Set<Call>([this])
     for (let { parent } = this; parent !== undefined; { parent } = parent.call) calls.add(parent.call)
     return calls
-  }
-
-  /** Whether the stack of whoever waits for the call has held its share of levels. */
-  get needsStack(): boolean {
-    return this.depth % levelsPerStack === levelsPerStack - 1
   }
 
   get over(): boolean {
@@ -285,7 +252,7 @@ export class Call implements Ward.Ward, Stoppable {
 
   deliver(cancellation: Cancellation.Cancellation): void {
     // Sealed, its fiber only waits for its children, which were interrupted when their parent ended.
-    if (this.#phase !== "sealed") this.#fiber?.interruptUnsafe(undefined, cancellation.annotations)
+    if (this.#phase !== "sealed") this.fiber?.interruptUnsafe(undefined, cancellation.annotations)
     if (!this.over) this.registry.watch(this)
   }
 

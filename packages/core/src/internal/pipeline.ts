@@ -14,6 +14,7 @@ import type * as ToolResult from "../ToolResult.ts"
 import type { Call } from "./call.ts"
 import * as Cancellation from "./cancellation.ts"
 import { delegate } from "./dispatch.ts"
+import { needsStack } from "./fiber.ts"
 import { begin, effectOf, known } from "./foreign.ts"
 import { snapshot } from "./json.ts"
 import * as Outcome from "./outcome.ts"
@@ -34,7 +35,7 @@ export const pipeline = Effect.fnUntraced(function*(
   if (fault === undefined) {
     const refused = materialize(call)
     if (refused !== undefined) return publish(call, refused, Outcome.none)
-    if (call.needsStack) yield* Effect.yieldNow
+    if (needsStack(call)) yield* Effect.yieldNow
   }
 
   // From here on the outcome, whatever it is, is reviewed before it is published.

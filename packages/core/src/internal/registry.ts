@@ -96,7 +96,7 @@ export class Registry {
   readonly #tools = new Map<string, Entry>()
   readonly #waiters = new Set<Waiter>()
   readonly #watch: Watch
-  /** How many calls are being launched in one another: those that name no parent are only known to nest by this. */
+  /** How many levels are being launched in one another: calls that name no parent are only known to nest by this. */
   #launching = 0
   /** Told of every change of a call in flight, and of the tools. */
   readonly callListeners = new Set<(call: Call) => void>()
@@ -155,18 +155,23 @@ export class Registry {
     for (const listener of this.toolListeners) listener()
   }
 
+  /** How many levels a call is: itself and its wrappers. */
+  get levels(): number {
+    return 1 + this.services.wrappers.length
+  }
+
   /** Starts a call at once. It may have settled when this returns. */
   launch(input: ToolCall.Input, { caller, fiber, parent, signal }: Origin): Call {
     const entry = this.lookup(input.name)
     const context = caller === undefined ? entry?.context ?? this.#context : this.contextOf(entry, caller)
-    const depth = parent === undefined ? this.#launching : parent.call.depth + 1
+    const depth = (parent === undefined ? this.#launching : parent.call.depth) + this.levels
     const call = new Call({ registry: this, input, entry, parent, depth, signal, fiber, context })
     this.inFlight.add(call)
     this.changed(call)
     if (this.closed) call.refuse(shutdown)
     else if (parent?.cancellation !== undefined) call.refuse(parent.cancellation)
     else parent?.adopt(call)
-    this.#launching++
+    this.#launching += this.levels
     try {
       call.start(pipeline)
     } catch (thrown) {
@@ -174,7 +179,7 @@ export class Registry {
       call.drop(Cause.die(thrown))
       throw thrown
     } finally {
-      this.#launching--
+      this.#launching -= this.levels
     }
     return call
   }
