@@ -588,9 +588,9 @@ export const registryMutants: ReadonlyArray<Mutant> = [
   {
     name: "a policy beside the registry is not missed",
     clause: "CALL-32",
-    file: `${src}/internal/build.ts`,
-    find: "if (seen !== undefined && seen !== Context.get(captured, key)) {",
-    replace: "if (seen !== undefined && seen !== Context.get(captured, key) && what !== \"policy\") {",
+    file: `${src}/internal/wiring.ts`,
+    find: "if (seen === undefined ? isDefault && provisions.isLost : seen !== value) {",
+    replace: "if (seen === undefined ? isDefault && provisions.isLost : seen !== value && what !== \"policy\") {",
     test: { file: `${test}/Context.test.ts`, title: "refuses to work, and says where the policy belongs: execute" }
   },
   {
@@ -875,5 +875,32 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     find: "millis > 0 && millis <= 2 ** 31 - 1",
     replace: "millis > 0",
     test: { file: `${test}/Tool.test.ts`, title: "below 2^31 ms is refused: 2147483648" }
+  },
+  {
+    name: "promise code is served without the policy beside its registry",
+    clause: "CALL-32",
+    file: `${src}/internal/wiring.ts`,
+    find: "isDefault && provisions.isLost : seen",
+    replace: "false : seen",
+    test: {
+      file: `${test}/Context.test.ts`,
+      title: "refuses promise code as well, which has no context to show: policy"
+    }
+  },
+  {
+    name: "promise code does not show the context it is run in",
+    clause: "CALL-32",
+    file: `${src}/internal/faces.ts`,
+    find: "Fiber.getCurrent()?.context ?? Context.empty()",
+    replace: "Fiber.getCurrent === undefined ? Context.empty() : Context.empty()",
+    test: { file: `${test}/Context.test.ts`, title: "refuses promise code that an effect with another policy runs" }
+  },
+  {
+    name: "a policy that another registry has counts as lost",
+    clause: "CALL-32",
+    file: `${src}/internal/wiring.ts`,
+    find: "    provisions.taken.add(value)\n",
+    replace: "",
+    test: { file: `${test}/Context.test.ts`, title: "serves promise code where a policy was taken up" }
   }
 ]

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as Abortable from "./Abortable.ts"
+import * as Wiring from "./internal/wiring.ts"
 import type * as ToolCall from "./ToolCall.ts"
 
 export type Outcome =
@@ -117,7 +118,7 @@ export const fromPromise = (
 })
 
 /** Sets the channel. */
-export const layer = (channel: Channel): Layer.Layer<never> => Layer.succeed(Current, channel)
+export const layer = (channel: Channel): Layer.Layer<never> => Wiring.layer(Current, channel)
 
 /** Nobody can be asked, which denies: the default, said aloud. */
 export const layerUnavailable: Layer.Layer<never> = layer(constant(unavailable))

@@ -9,10 +9,11 @@ import type * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Abortable from "./Abortable.ts"
 import { compose, reviews } from "./internal/composed.ts"
+import * as Wiring from "./internal/wiring.ts"
 import type { Json } from "./Json.ts"
 import type * as ToolCall from "./ToolCall.ts"
 import type * as ToolResult from "./ToolResult.ts"
@@ -170,9 +171,9 @@ const refusals = (
   Effect.catch(self, (error) => error.cause instanceof Denied ? Effect.fail(error.cause) : Effect.die(error.cause))
 
 /** Sets the policy. An application writes one list, in the order the reader sees: `Policy.layer(sequence(a, b))`. */
-export const layer = (policy: Policy): Layer.Layer<never> => Layer.succeed(Current, policy)
+export const layer = (policy: Policy): Layer.Layer<never> => Wiring.layer(Current, policy)
 
 /** The same for a policy whose making needs services: they are captured when the layer is built. */
 export const layerEffect = <E, R>(
   policy: Effect.Effect<Policy, E, R>
-): Layer.Layer<never, E, Exclude<R, Scope.Scope>> => Layer.effect(Current, policy)
+): Layer.Layer<never, E, Exclude<R, Scope.Scope>> => Wiring.layerEffect(Current, policy)

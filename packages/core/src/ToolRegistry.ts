@@ -67,8 +67,7 @@ export interface Shape {
   /** Starts a call that the fiber does not wait for. Inside a call it ends with that; elsewhere with the registry. */
   readonly start: (input: ToolCall.Input) => Effect.Effect<Call>
   /**
-   * The same for promise code. It does not reject: outcomes are data. Aborting `signal` cancels the call. Promise code has
-   * no context, so a policy that was provided beside the registry is not noticed here.
+   * The same for promise code. It does not reject: outcomes are data. Aborting `signal` cancels the call.
    */
   readonly executePromise: (
     input: ToolCall.Input & { readonly signal: AbortSignal }

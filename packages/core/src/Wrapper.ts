@@ -10,7 +10,7 @@
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Abortable from "./Abortable.ts"
 import * as Deadline from "./Deadline.ts"
@@ -22,6 +22,7 @@ import * as SignalHub from "./internal/signalHub.ts"
 import { tie } from "./internal/tie.ts"
 import { Token } from "./internal/token.ts"
 import * as Ward from "./internal/ward.ts"
+import * as Wiring from "./internal/wiring.ts"
 import { FiberWork, PromiseWork, type Work } from "./internal/work.ts"
 import type { Json } from "./Json.ts"
 import type * as ToolCall from "./ToolCall.ts"
@@ -177,9 +178,9 @@ const asPromise = <A, E>(work: Work<A, E>, context: Context.Context<never>): Pro
 const leased = <A, E>(self: Effect.Effect<A, E, Dispatch>): Effect.Effect<A, E> => self as Effect.Effect<A, E>
 
 /** Sets the wrappers, the first outermost. An application writes one list, in the order the reader sees. */
-export const layer = (wrappers: ReadonlyArray<Wrapper>): Layer.Layer<never> => Layer.succeed(Current, wrappers)
+export const layer = (wrappers: ReadonlyArray<Wrapper>): Layer.Layer<never> => Wiring.layer(Current, wrappers)
 
 /** The same for wrappers whose making needs services: they are captured when the layer is built. */
 export const layerEffect = <E, R>(
   wrappers: Effect.Effect<ReadonlyArray<Wrapper>, E, R>
-): Layer.Layer<never, E, Exclude<R, Scope.Scope>> => Layer.effect(Current, wrappers)
+): Layer.Layer<never, E, Exclude<R, Scope.Scope>> => Wiring.layerEffect(Current, wrappers)

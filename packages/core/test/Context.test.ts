@@ -20,8 +20,7 @@ import { AnyJson, counted, effectTool, input, makeRegistry, promiseTool } from "
 
 const codeOf = (result: ToolResult.ToolResult) => result._tag === "Success" ? "SUCCESS" : result.error.code
 
-const build = <E>(layer: Layer.Layer<ToolRegistry.ToolRegistry, E>) =>
-  Effect.andThen(TestClock.adjust(0), Layer.build(layer))
+const build = <A, E>(layer: Layer.Layer<A, E>) => Effect.andThen(TestClock.adjust(0), Layer.build(layer))
 
 const registryIn = (context: Context.Context<ToolRegistry.ToolRegistry>) =>
   Context.get(context, ToolRegistry.ToolRegistry)
@@ -135,6 +134,60 @@ describe("a registry that was wired beside what it should have captured", () => 
         })
     )
   }
+
+  const { signal } = new AbortController()
+  it.effect.each(beside)(
+    cites("refuses promise code as well, which has no context to show: %s", "CALL-32"),
+    ([what, layer]) =>
+      Effect.gen(function*() {
+        const a = counted("a")
+        const registry = registryIn(yield* build(Layer.merge(ToolRegistry.layer([a.tool]), layer)))
+        const refused = yield* Effect.callback<unknown>((resume) => {
+          void registry.executePromise({ ...input("a"), signal })
+            .then((result) => resume(Effect.succeed(result)), (thrown) => resume(Effect.succeed(thrown)))
+        })
+        assert.instanceOf(refused, Error)
+        assert.include(String(refused), what)
+        assert.deepStrictEqual(a.runs, [])
+      })
+  )
+
+  it.effect(
+    cites("refuses promise code that an effect with another policy runs", "CALL-32"),
+    () =>
+      Effect.gen(function*() {
+        const a = counted("a")
+        const registry = yield* makeRegistry([a.tool])
+        const call = Effect.promise(() => registry.executePromise({ ...input("a"), signal }).catch(String))
+        assert.include(yield* Effect.provide(call, denyAll), "policy")
+        assert.deepStrictEqual(a.runs, [])
+      })
+  )
+
+  it.effect(
+    cites(
+      "serves promise code where a policy was taken up: by this registry, by another, or by another policy",
+      "CALL-32"
+    ),
+    () =>
+      Effect.gen(function*() {
+        class Other extends Context.Service<Other, ToolRegistry.Shape>()("Other") {}
+        const guarded = ToolRegistry.layer([counted("a").tool]).pipe(Layer.provide(denyAll))
+        const open = Layer.effect(Other, ToolRegistry.ToolRegistry).pipe(
+          Layer.provide(Layer.fresh(ToolRegistry.layer([counted("a").tool])))
+        )
+        const made = Policy.layerEffect(Effect.map(Policy.Current, (policy) => Policy.sequence(policy)))
+        const call = (registry: ToolRegistry.Shape) =>
+          Effect.map(Effect.promise(() => registry.executePromise({ ...input("a"), signal })), codeOf)
+        const two = yield* build(Layer.mergeAll(guarded, open, denyAll))
+        assert.strictEqual(yield* call(registryIn(two)), "DENIED")
+        assert.strictEqual(yield* call(Context.get(two, Other)), "SUCCESS")
+        const derived = yield* build(
+          ToolRegistry.layer([counted("a").tool]).pipe(Layer.provide(made), Layer.provide(denyAll))
+        )
+        assert.strictEqual(yield* call(registryIn(derived)), "DENIED")
+      })
+  )
 
   it.effect(
     cites("refuses also when another policy was captured, and at every call anew", "CALL-32"),

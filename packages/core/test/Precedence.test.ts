@@ -124,7 +124,10 @@ const recovering: ReadonlyArray<readonly [how: string, wrap: Wrapper.Wrapper]> =
   ],
   [
     "outside a deadline",
-    (next, call) => Effect.uninterruptible(Effect.catchCause(Wrapper.timeout(next, call), fallBack))
+    (next) =>
+      Effect.uninterruptible(
+        Effect.catchCause(Deadline.within(next, { timeout: "1 day", code: "MINE" }), fallBack)
+      )
   ],
   [
     "outside a cancellation of its own",

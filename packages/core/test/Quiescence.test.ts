@@ -274,11 +274,14 @@ describe.each(leavers)("a wrapper that $wrapper", ({ code, wrap }) => {
         const waiting = Gate.make<string>()
         const cleaning = Gate.make()
         const tool = effectTool("tool", () => Effect.onInterrupt(waiting.wait, () => cleaning.wait))
-        const host = yield* Faces.start.open({ tools: [tool], wrappers: [wrap] })
+        let isLeft = false
+        const around: Wrapper.Wrapper = (next) => Effect.onExit(next, () => Effect.sync(() => isLeft = true))
+        const host = yield* Faces.start.open({ tools: [tool], wrappers: [around, wrap] })
         const call = yield* host.call("tool")
         yield* cleaning.reached
         yield* TestClock.adjust("1 hour")
         assert.isFalse(call.isOver())
+        assert.isFalse(isLeft, "the wrapper around it went on")
         yield* cleaning.open()
         const result = yield* call.result
         assert.strictEqual(codeOf(result), code)

@@ -11,6 +11,7 @@ import * as Wrapper from "../Wrapper.ts"
 import { flatten, reviews } from "./composed.ts"
 import { capture } from "./context.ts"
 import { Registry } from "./registry.ts"
+import { checkOf } from "./wiring.ts"
 
 /**
  * How long a cancelled call may take to become quiet before it is reported: in the log, as a metric, and to
@@ -34,7 +35,7 @@ export const build = (context: Context.Context<never>): Registry => {
     observers: Context.get(context, Observer.Current),
     grace: Duration.fromInputUnsafe(Context.get(context, Grace))
   }
-  return new Registry(services, capture(context), (caller) => checkWiring(context, caller))
+  return new Registry(services, capture(context), checkOf(context, wired))
 }
 
 /** Read once, and it stays a method of its object. What cannot be read is at fault in each call. */
@@ -52,23 +53,6 @@ const reviewsOf = (policy: Policy.Policy): ReadonlyArray<Policy.Post> => {
     return reviews(policy)
   } catch (thrown) {
     return [() => Effect.die(thrown)]
-  }
-}
-
-/**
- * Merged Reference layers override one another silently, and a policy merged beside the registry instead of provided to
- * it leaves the default, which allows everything. Whoever calls, or adds tools, and sees another policy than the registry
- * has captured is such a program.
- */
-const checkWiring = (captured: Context.Context<never>, caller: Context.Context<never>): void => {
-  for (const [what, key] of wired) {
-    const seen = Context.getOrUndefined(caller, key)
-    if (seen !== undefined && seen !== Context.get(captured, key)) {
-      throw new Error(
-        `the ${what} in this context is not the one that the registry captured, and would not be asked: ` +
-          `provide its layer to the registry's layer, ToolRegistry.layer([...]).pipe(Layer.provide(...))`
-      )
-    }
   }
 }
 

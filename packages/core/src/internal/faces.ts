@@ -2,8 +2,9 @@
  * The faces of a registry: every way to make a call and to look at the calls there are, on the same launch.
  */
 import * as Cause from "effect/Cause"
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import type { CancelReason } from "../CancelReason.ts"
@@ -91,6 +92,7 @@ export const executePromise = (
     // The types say so; this sentence is for code that has none.
     if (signal === undefined) throw new TypeError("a call needs its caller's AbortSignal, as `signal`")
     const parent = parentOf(input) ?? Ward.ofSignal(signal)
+    registry.check(Fiber.getCurrent()?.context ?? Context.empty())
     // Promise code has no context of its own: what it calls inside a call runs in the context of that. And it listens
     // also to a signal of that call, which may belong to a part of it that ends alone.
     registry.launch(input, { caller: parent?.call.context, parent, signal })
