@@ -314,6 +314,7 @@ export class Connection {
       return
     }
     this.#ending = ending
+    this.#wire.hurry()
     this.#incoming.cancel(() => true, new RequestCancelled(byEnding(ending)))
     // A peer that has hung up answers nothing any more. Otherwise it may still say what became of what we cancel.
     if (ending._tag !== "Closed") this.#outgoing.close()

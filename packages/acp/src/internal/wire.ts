@@ -22,6 +22,8 @@ export class Wire {
   #queue: Array<Uint8Array> = []
   #bytes = 0
   #ended = false
+  /** Nobody waits for room any more. */
+  #hurrying = false
   /** The pump waits for something to write. */
   #wake: Deferred.Deferred<void> | undefined
   readonly #waiters = new Set<{ readonly below: number; readonly done: Deferred.Deferred<void> }>()
@@ -44,7 +46,13 @@ export class Wire {
 
   /** Waits until there is room for more. */
   get room(): Effect.Effect<void> {
-    return this.#below(room)
+    return Effect.suspend(() => this.#hurrying ? Effect.void : this.#below(room))
+  }
+
+  /** Lets go whoever waits for room, now and later: it is to end, and must not wait for a peer that does not read. */
+  hurry(): void {
+    this.#hurrying = true
+    for (const waiter of this.#waiters) if (waiter.below === room) Deferred.doneUnsafe(waiter.done, Effect.void)
   }
 
   /** Waits until so little is on its way that the peer may ask for more. */

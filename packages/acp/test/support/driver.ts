@@ -5,6 +5,7 @@
  */
 import { AgentSide, ClientSide, type Connection, Limits, type Peer, Transport } from "@quiesce/acp"
 import { Effect, Exit, Scope } from "effect"
+import { TestClock } from "effect/testing"
 import { faultsOf } from "./schema.ts"
 
 export interface Message {
@@ -29,6 +30,8 @@ export interface Driver {
   readonly told: (method: string) => ReadonlyArray<Message>
   /** What was wrong with what was received. */
   readonly faults: ReadonlyArray<string>
+  /** Stops reading. */
+  readonly deaf: Effect.Effect<void>
   /** Ends the input of the other side. */
   readonly hangUp: Effect.Effect<void>
   /** Whether the other side ended ours. */
@@ -55,9 +58,18 @@ export const error = (id: string | number | null, code: number, message: string)
 export const cancelRequest = (requestId: unknown): object => notification("$/cancel_request", { requestId })
 
 /** Lets every fiber and promise go on until it waits: more turns than any chain of wake-ups in these tests is long. */
-export const settled: Effect.Effect<void> = Effect.repeat(Effect.yieldNow, { times: 100 })
+export const settled: Effect.Effect<void> = Effect.repeat(Effect.yieldNow, { times: 300 })
 
-const drive = Effect.fnUntraced(function*(transport: Transport.Shape) {
+/** Lets them go on until `holds`. What never comes is a failure, and not a wait. */
+export const until = (what: string, holds: () => boolean): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    for (let turn = 0; !holds(); turn++) {
+      if (turn > 10_000) return yield* Effect.die(new Error(`it did not come to this: ${what}`))
+      yield* Effect.yieldNow
+    }
+  })
+
+const drive = Effect.fnUntraced(function*(transport: Transport.Shape, deaf: Effect.Effect<void>) {
   const received: Array<Message> = []
   const faults: Array<string> = []
   const asked = new Map<unknown, string>()
@@ -94,6 +106,7 @@ const drive = Effect.fnUntraced(function*(transport: Transport.Shape) {
     answers: (id) => received.filter((message) => message.method === undefined && message.id === id),
     told: (method) => received.filter((message) => message.method === method),
     faults,
+    deaf,
     hangUp: transport.close,
     ended: () => hasEnded
   }
@@ -107,18 +120,25 @@ export interface Setup<P> {
   readonly leave: Effect.Effect<void>
 }
 
-const connected = <P, R>(
+export const connected = <P, R>(
   connect: Effect.Effect<Connection.Connection<P>, never, R>,
   limits: Partial<Limits.Limits>
 ) =>
   Effect.gen(function*() {
+    // TestClock's warning about time that nobody moves has the first sleep of a test pass through an interruptible window,
+    // which would cut a clean-up short that sleeps. A clock that was moved does not warn.
+    yield* TestClock.adjust(0)
     const [ours, theirs] = yield* Transport.memory
-    const driver = yield* drive(theirs)
+    let isDeaf = false
+    const driver = yield* drive(theirs, Effect.sync(() => void (isDeaf = true)))
     const scope = yield* Scope.make()
     // The driver hangs up first: it answers nothing any more, and nobody is to wait for that.
     yield* Effect.addFinalizer(() => Effect.andThen(theirs.close, Scope.close(scope, Exit.void)))
     const connection = yield* connect.pipe(
-      Effect.provideService(Transport.Transport, ours),
+      Effect.provideService(Transport.Transport, {
+        ...ours,
+        write: (bytes) => isDeaf ? Effect.never : ours.write(bytes)
+      }),
       Effect.provideService(Scope.Scope, scope),
       Effect.provide(Limits.layer(limits))
     )
