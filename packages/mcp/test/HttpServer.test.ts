@@ -20,11 +20,13 @@ const served = <A, E>(
 ) =>
   Effect.suspend(() => {
     const bodies = Bodies.make()
-    return Effect.scoped(Effect.gen(function*() {
-      const server = yield* HttpServer.make({ name: "fixture", version: "1", ...options })
-      const registry = yield* ToolRegistry.ToolRegistry
-      return yield* f({ ...web(server), bodies, server, registry })
-    })).pipe(Effect.provide(ToolRegistry.layer(bodies.tools)))
+    return Effect.scoped(
+      Effect.gen(function*() {
+        const server = yield* HttpServer.make({ name: "fixture", version: "1", ...options })
+        const registry = yield* ToolRegistry.ToolRegistry
+        return yield* f({ ...web(server), bodies, server, registry })
+      }).pipe(Effect.ensuring(bodies.releaseAll))
+    ).pipe(Effect.provide(ToolRegistry.layer(bodies.tools)))
   })
 
 for (const revision of revisions) {

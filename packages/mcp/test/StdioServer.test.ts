@@ -12,7 +12,9 @@ const served = <A, E>(
 ) =>
   Effect.suspend(() => {
     const bodies = Bodies.make()
-    return Effect.scoped(f(bodies)).pipe(Effect.provide(ToolRegistry.layer(bodies.tools)))
+    return Effect.scoped(Effect.ensuring(f(bodies), bodies.releaseAll)).pipe(
+      Effect.provide(ToolRegistry.layer(bodies.tools))
+    )
   })
 
 const answerTo = (peer: Peer, id: string | number) => Effect.promise(() => peer.answer(id))

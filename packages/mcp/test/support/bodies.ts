@@ -6,6 +6,7 @@ const parameters = Schema.Struct({ key: Schema.optionalKey(Schema.String) })
 
 export const make = () => {
   const began = new Map<string, Deferred.Deferred<void>>()
+  const asked = new Map<string, Deferred.Deferred<void>>()
   const released = new Map<string, Deferred.Deferred<void>>()
   const of = (map: Map<string, Deferred.Deferred<void>>, key: string) => {
     let deferred = map.get(key)
@@ -25,7 +26,10 @@ export const make = () => {
       Effect.suspend(() => {
         starts.push(key)
         const { signal } = call
-        signal.addEventListener("abort", () => reasons.set(key, signal.reason))
+        signal.addEventListener("abort", () => {
+          reasons.set(key, signal.reason)
+          Deferred.doneUnsafe(of(asked, key), Effect.void)
+        })
         Deferred.doneUnsafe(of(began, key), Effect.void)
         return Effect.as(Deferred.await(of(released, key)), `released ${key}`)
       }).pipe(Effect.ensuring(Effect.sync(() => quiet.push(key))))
@@ -40,7 +44,10 @@ export const make = () => {
       Effect.suspend(() => {
         starts.push(key)
         const { signal } = call
-        signal.addEventListener("abort", () => reasons.set(key, signal.reason))
+        signal.addEventListener("abort", () => {
+          reasons.set(key, signal.reason)
+          Deferred.doneUnsafe(of(asked, key), Effect.void)
+        })
         Deferred.doneUnsafe(of(began, key), Effect.void)
         return Effect.as(Deferred.await(of(released, key)), `released ${key}`)
       }).pipe(Effect.ensuring(Effect.sync(() => quiet.push(key))), Effect.uninterruptible)
@@ -92,8 +99,14 @@ export const make = () => {
     reasons,
     /** The keys of the bodies that are quiet, in order. */
     quiet,
+    /** Waits until the body was asked to stop. */
+    asked: (key: string) => Deferred.await(of(asked, key)),
     began: (key: string) => Deferred.await(of(began, key)),
-    release: (key: string) => Deferred.succeed(of(released, key), undefined)
+    release: (key: string) => Deferred.succeed(of(released, key), undefined),
+    /** For the end of a test, however it ended: a registry waits for what it has begun. */
+    releaseAll: Effect.suspend(() =>
+      Effect.forEach(released.values(), (deferred) => Deferred.succeed(deferred, undefined))
+    )
   }
 }
 

@@ -1,6 +1,6 @@
 /** A server that is no SDK, in memory: it keeps every message, and answers what a test tells it to. */
 import { InMemoryTransport } from "@modelcontextprotocol/client"
-import { Client } from "@quiesce/mcp"
+import type { Client } from "@quiesce/mcp"
 import { Effect } from "effect"
 import type { Frame } from "./peer.ts"
 
