@@ -263,14 +263,6 @@ const log: ReadonlyArray<Mutant> = [
     test: { file: logs, title: "names a record that is gone" }
   },
   {
-    name: "what a damaged row holds is taken for what was written",
-    clause: "TURN-09",
-    file: `${src}/internal/record.ts`,
-    find: "if (!isRow(row)) return corrupt",
-    replace: "if (false) return corrupt",
-    test: { file: damage, title: "by no event say so" }
-  },
-  {
     name: "the sum of a damaged row is gone on from",
     clause: "TURN-09",
     file: `${src}/internal/record.ts`,

@@ -40,19 +40,15 @@ export const seal = (seq: number, at: number, event: string, previous: number): 
   sum: sumOf(seq, at, event, previous)
 })
 
+/** A torn row may hold anything: what its table was declared with says what is written, not what is read. */
 const isSum = (value: unknown): value is number =>
   Number.isInteger(value) && 0 <= Number(value) && Number(value) < 2 ** 32
-
-/** The columns of a torn row may hold anything: what a table was declared with says what is written, not what is read. */
-const isRow = ({ at, event, sum }: { readonly [C in keyof Row]: unknown }): boolean =>
-  typeof at === "number" && typeof event === "string" && isSum(sum)
 
 /** Reads the row that should be number `seq` and follow one with the sum `previous`, where that is known. */
 export const open = (row: Row, seq: number, previous: number | undefined): Read => {
   const corrupt = (problem: string): Read => ({ _tag: "Corrupt", seq, problem })
   if (row.seq > seq) return corrupt(`it is missing: the next is ${row.seq}`)
   if (row.seq < seq) return corrupt(`record ${row.seq} is in its place`)
-  if (!isRow(row)) return corrupt("it is no record")
   const isNext = previous === undefined || (isSum(previous) && row.sum === sumOf(row.seq, row.at, row.event, previous))
   if (!isNext) return corrupt("its sum is wrong")
   let json: unknown
