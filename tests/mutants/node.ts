@@ -329,6 +329,30 @@ const process: ReadonlyArray<Mutant> = [
 
 const guardian: ReadonlyArray<Mutant> = [
   {
+    name: "a command is told of only once it runs",
+    clause: ["NODE-01", "NODE-02"],
+    file: `${src}/internal/supervisor.ts`,
+    find: "  watch.announce(mark)\n",
+    replace: "",
+    test: { file: `${test}/Guardian.test.ts`, title: "a guardian hears of a command before it starts" }
+  },
+  {
+    name: "a command that was only announced is forgotten by its guardian",
+    clause: ["NODE-01", "NODE-02"],
+    file: `${src}/internal/guardian/main.ts`,
+    find: "watched.set(notice.mark, undefined)",
+    replace: "",
+    test: { file: `${test}/Guardian.test.ts`, title: "a command that was announced and not yet told of" }
+  },
+  {
+    name: "half a notice ends the guardian",
+    clause: ["NODE-01", "NODE-02"],
+    file: `${src}/internal/guardian/main.ts`,
+    find: "Option.getOrUndefined(Watch.decode(line))",
+    replace: "Option.getOrThrow(Watch.decode(line))",
+    test: { file: `${test}/Guardian.test.ts`, title: "a command that was announced and not yet told of" }
+  },
+  {
     name: "a guardian is not told of commands",
     clause: ["NODE-01", "NODE-02"],
     file: `${src}/internal/supervisor.ts`,

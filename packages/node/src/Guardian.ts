@@ -6,8 +6,10 @@
  * them through a pipe, and the pipe ends when this process does, however that comes about. Then it ends what is left, by
  * the same rules.
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as ChildProcess from "node:child_process"
 import { fileURLToPath } from "node:url"
@@ -18,7 +20,7 @@ import * as Programs from "./internal/programs.ts"
 /**
  * Has the commands that run under it watched. Closing its scope lets the guardian go, and waits for it.
  *
- * **Limits**: one more process of Node. If it cannot be started, nobody watches, as without it. It looks only once this
+ * **Limits**: one more process of Node. If it cannot be started, or is killed, nobody watches, as without it. It looks only once this
  * process is gone, so it does not find a descendant that by then has left its session, lost its parent and cleared its
  * environment.
  */
@@ -30,6 +32,20 @@ export const layer: Layer.Layer<never> = Layer.effect(
 interface Guardian extends ChildProcess.ChildProcess {
   readonly stdin: NonNullable<ChildProcess.ChildProcess["stdin"]>
 }
+
+/**
+ * A guardian that is let go ends at once, or, where commands still run, within their grace and the wait behind SIGKILL
+ * (seven seconds). One that does not is stopped or stuck, and is not worth waiting for.
+ */
+const patience = Duration.seconds(10)
+
+const exited = (child: ChildProcess.ChildProcess): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
+    const exit = () => resume(Effect.void)
+    child.on("exit", exit)
+    return Effect.sync(() => child.off("exit", exit))
+  })
 
 const guardian: Effect.Effect<Guardian, never, Scope.Scope> = Effect.acquireRelease(
   Effect.sync(() => {
@@ -46,16 +62,18 @@ const guardian: Effect.Effect<Guardian, never, Scope.Scope> = Effect.acquireRele
     if ("unref" in child.stdin && typeof child.stdin.unref === "function") child.stdin.unref()
     return child
   }),
-  (child) =>
-    Effect.callback((resume) => {
-      if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
-      child.ref()
-      child.on("exit", () => resume(Effect.void))
-      child.stdin.end()
-    })
+  Effect.fnUntraced(function*(child) {
+    child.ref()
+    child.stdin.end()
+    const ended = yield* Effect.timeoutOption(Effect.interruptible(exited(child)), patience)
+    if (Option.isSome(ended)) return
+    child.kill("SIGKILL")
+    yield* exited(child)
+  })
 )
 
 const watchBy = ({ stdin }: Guardian): Watch.Watch => ({
+  announce: (mark) => void stdin.write(Watch.encode({ _tag: "Announce", mark })),
   begin: ({ leader, mark }) => void stdin.write(Watch.encode({ _tag: "Begin", mark, leader })),
-  end: ({ mark }) => void stdin.write(Watch.encode({ _tag: "End", mark }))
+  end: (mark) => void stdin.write(Watch.encode({ _tag: "End", mark }))
 })

@@ -8,7 +8,7 @@ import { spawn } from "node:child_process"
 import { cites } from "../../../tests/conformance/cites.ts"
 import * as Child from "../src/internal/child.ts"
 import { Host } from "../src/internal/host.ts"
-import { machine } from "../src/internal/hostNode.ts"
+import { hostNode } from "../src/internal/hostNode.ts"
 import { alive, fingerprint, startedUntil } from "./support/world.ts"
 
 const end = (pid: number) => {
@@ -125,7 +125,7 @@ describe("a descendant that left", () => {
     cites("cleared its environment, and whose program was gone before its pipes were read, is found", "NODE-02"),
     () =>
       Effect.gen(function*() {
-        const seen = { ...machine(), pipes: () => new Set<string>() }
+        const seen = { ...hostNode(), pipes: () => new Set<string>() }
         const hasty: Host = { ...seen, start: (command, options) => Child.start(seen, command, options) }
         const { left, outcome } = yield* leaving((sleep) =>
           `env -i setsid ${sleep} >/dev/null 2>&1 & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done; exit 0`

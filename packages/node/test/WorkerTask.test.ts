@@ -101,7 +101,9 @@ describe("a task", () => {
         }
         const { thrown } = yield* Effect.flip(workers.run("explode", { kind: "text" }))
         assert.strictEqual(thrown.message, "boom")
-      })
+      }),
+    // Eight threads start, one after the other.
+    30_000
   )
 
   it.live(

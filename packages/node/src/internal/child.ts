@@ -9,7 +9,6 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as ChildProcess from "node:child_process"
-import * as Crypto from "node:crypto"
 import { type Duplex, type Readable, Writable } from "node:stream"
 import type { Command } from "../Command.ts"
 import * as Outcome from "../Outcome.ts"
@@ -41,6 +40,8 @@ export interface Child {
 export interface Messages extends Channel.Channel, Pick<Tap.Tap, "closed" | "isClosed" | "destroy"> {}
 
 export interface Options {
+  /** By what its processes are known; of no other command. */
+  readonly mark: string
   readonly stdin: "closed" | "piped"
   readonly output: Tap.Mode
   readonly channel: "none" | "piped"
@@ -83,8 +84,7 @@ const spawn = (host: Seen, command: Command, options: Options): Effect.Effect<Sp
       if (child.stdin === undefined) failed(error)
       else child.on("close", () => failed(error))
     }
-    // Not `Random`, which a test may seed: commands with one mark would take each other's processes for their own.
-    const mark = Crypto.randomUUID()
+    const { mark } = options
     const heirloom = host.heirloom()
     try {
       const child = ChildProcess.spawn(command.program, command.args, {

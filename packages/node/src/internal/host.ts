@@ -42,6 +42,8 @@ export interface Seen {
 }
 
 export interface Host extends Seen {
+  /** A mark that no command ever had: commands with one mark would take each other's processes for their own. */
+  readonly nextMark: () => string
   /** Starts the program of `command`, in a session and group of its own. */
   readonly start: (command: Command, options: Child.Options) => Effect.Effect<Child.Child, Outcome.SpawnFailed>
 }

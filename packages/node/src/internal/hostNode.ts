@@ -1,6 +1,7 @@
 /**
  * The machine this process runs on, through what Node and the platform offer.
  */
+import * as Crypto from "node:crypto"
 import * as Child from "./child.ts"
 import type { Delivery, Host, Seen } from "./host.ts"
 import * as HostWindows from "./hostWindows.ts"
@@ -18,7 +19,12 @@ const kill = (target: number, signal: NodeJS.Signals | 0): Delivery => {
 
 export const hostNode = (): Host => {
   const seen = machine()
-  return { ...seen, start: (command, options) => Child.start(seen, command, options) }
+  return {
+    ...seen,
+    // Not Effect's `Random`, which a test may seed.
+    nextMark: () => Crypto.randomUUID(),
+    start: (command, options) => Child.start(seen, command, options)
+  }
 }
 
 /** The machine with the first process table that shows this process. */

@@ -44,12 +44,15 @@ const acquire = Effect.fnUntraced(function*(
   const watch = yield* Watch
   const first = Deferred.makeUnsafe<First>()
   const come = (what: First) => void Deferred.doneUnsafe(first, Exit.succeed(what))
+  const mark = host.nextMark()
+  watch.announce(mark)
   const child = yield* host.start(command, {
+    mark,
     stdin: mode.stdin,
     output: mode.output,
     channel: mode.channel ?? "none",
     onExit: (exit) => come({ _tag: "Ended", exit })
-  })
+  }).pipe(Effect.onError(() => Effect.sync(() => watch.end(mark))))
   const { lineage, stderr, stdout } = child
   watch.begin(lineage)
 
@@ -61,7 +64,7 @@ const acquire = Effect.fnUntraced(function*(
     const what = yield* Deferred.await(first)
     const patience = what._tag === "Ended" ? closedWithin([stdout, stderr], command.drain) : undefined
     const ended = yield* endAll(host, command, child, patience)
-    watch.end(lineage)
+    watch.end(mark)
     const exit = Deferred.isDoneUnsafe(child.exited) ? yield* Deferred.await(child.exited) : undefined
     return outcomeOf(what, exit, {
       stdout: stdout.output(),

@@ -107,9 +107,8 @@ export class VirtualHost {
     }
   }
 
-  private readonly start: Host["start"] = (_command, { onExit }) =>
+  private readonly start: Host["start"] = (_command, { mark, onExit }) =>
     Effect.sync(() => {
-      const mark = `mark ${this.children.size}`
       const pid = 200 + this.children.size * 100
       const leader = this.add({ pid, ppid: this.self.pid, mark, pipe })
       const child: Child = {
@@ -171,6 +170,7 @@ export class VirtualHost {
     pipes: () => new Set(),
     heirloom: () => undefined,
     kill: this.kill,
+    nextMark: () => `mark ${this.children.size}`,
     start: this.start
   })
 }

@@ -2,17 +2,20 @@
  * Who is told of commands that begin and end, and how that crosses to a guardian.
  */
 import * as Context from "effect/Context"
+import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Lineage } from "../lineage.ts"
 
 export interface Watch {
+  /** A command with this mark is about to start: should this process end in between, its leader is found by the mark. */
+  readonly announce: (mark: string) => void
   readonly begin: (lineage: Lineage) => void
-  readonly end: (lineage: Lineage) => void
+  readonly end: (mark: string) => void
 }
 
 /** Default: nobody. */
 export const Watch: Context.Reference<Watch> = Context.Reference<Watch>("@quiesce/node/internal/Watch", {
-  defaultValue: (): Watch => ({ begin: () => {}, end: () => {} })
+  defaultValue: (): Watch => ({ announce: () => {}, begin: () => {}, end: () => {} })
 })
 
 const Row = Schema.Struct({
@@ -26,6 +29,7 @@ const Row = Schema.Struct({
 })
 
 const Notice = Schema.TaggedUnion({
+  Announce: { mark: Schema.String },
   Begin: { mark: Schema.String, leader: Row },
   End: { mark: Schema.String }
 })
@@ -34,5 +38,5 @@ export type Notice = typeof Notice.Type
 /** A notice as one line. */
 export const encode = (notice: Notice): string => `${JSON.stringify(notice)}\n`
 
-/** Reads a line; throws for one that is no notice. */
-export const decode: (line: string) => Notice = Schema.decodeUnknownSync(Schema.fromJsonString(Notice))
+/** Reads a line, if it is a notice: the last one of a process that is killed may be half of one. */
+export const decode: (line: string) => Option.Option<Notice> = Schema.decodeUnknownOption(Schema.fromJsonString(Notice))
