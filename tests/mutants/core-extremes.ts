@@ -159,7 +159,7 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
     file: `${src}/faces.ts`,
     find: "    return Effect.sync(() => call.admission.unobserve(observer))\n",
     replace: "",
-    test: { file: `${test}/Garbage.test.ts`, title: "whose wait was interrupted: for its admission" }
+    test: { file: `${test}/Waits.test.ts`, title: "keeps nobody whose wait was interrupted: for its admission" }
   },
   {
     name: "whoever waited for a result is kept",
@@ -167,7 +167,7 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
     file: `${src}/faces.ts`,
     find: "    return Effect.sync(() => call.exit.unobserve(resume))\n",
     replace: "",
-    test: { file: `${test}/Garbage.test.ts`, title: "whose wait was interrupted: for its result" }
+    test: { file: `${test}/Waits.test.ts`, title: "keeps nobody whose wait was interrupted: for its result" }
   },
   {
     name: "whoever waited for all to be over is kept",
@@ -175,7 +175,7 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
     file: `${src}/registry.ts`,
     find: "      return Effect.sync(() => this.#waiters.delete(waiter))\n",
     replace: "",
-    test: { file: `${test}/Garbage.test.ts`, title: "whose wait was interrupted: for all to be over" }
+    test: { file: `${test}/Waits.test.ts`, title: "keeps nobody whose wait was interrupted: for all to be over" }
   },
   {
     name: "a body that ends its fiber past every finalizer leaves its scope open",

@@ -40,17 +40,6 @@ layer(Found.layer, { excludeTestServices: true, timeout: "30 seconds" })("once e
     )
   }
 
-  for (const wait of ["for its result", "for its admission", "for all to be over"]) {
-    it.effect(
-      cites(`a call that goes on keeps nobody whose wait was interrupted: ${wait}`, "CALL-27", "CALL-28"),
-      () =>
-        Effect.gen(function*() {
-          const { waiting } = yield* Found
-          assert.strictEqual(waiting[wait], 0)
-        })
-    )
-  }
-
   it.effect(
     cites("there never were more listeners than the platform finds plausible", "CALL-16"),
     () =>
