@@ -3,7 +3,7 @@
  */
 import { outputsOf, type Package } from "../packages.ts"
 
-const pages: ReadonlySet<string> = new Set(["package.json", "README.md", "LICENSE", "CHANGELOG.md"])
+const pages: ReadonlySet<string> = new Set(["package.json", "README.md", "AGENTS.md", "LICENSE", "CHANGELOG.md"])
 
 /** The faults of a tarball with the files `packed`. */
 export const faults = ({ modules }: Package, packed: ReadonlyArray<string>): ReadonlyArray<string> => {
