@@ -731,6 +731,27 @@ describe("Abortable.fuse", () => {
     }))
 })
 
+describe("a failure beside an interruption", () => {
+  it.effect(
+    cites("is what a promise rejects with, also where a handler for it was passed over", "BRIDGE-04"),
+    () =>
+      Effect.gen(function*() {
+        const promise = body()
+        const controller = new AbortController()
+        const run = Abortable.runPromise(
+          Effect.mapError(Abortable.promise(promise.run), () => "mapped"),
+          { signal: controller.signal }
+        )
+        const rejected = run.then(() => "resolved", (thrown: unknown) => thrown)
+        controller.abort("why")
+        promise.reject(new Error("late"))
+        const thrown = yield* Effect.promise(() => rejected)
+        assert(Cause.isUnknownError(thrown))
+        assert.strictEqual(String(thrown.cause), "Error: late")
+      })
+  )
+})
+
 describe("Abortable.handling", () => {
   const failing = (promise: ReturnType<typeof body>) => Effect.asVoid(Abortable.promise(promise.run))
 
