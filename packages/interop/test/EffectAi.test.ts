@@ -11,15 +11,16 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { cites } from "../../../tests/conformance/cites.ts"
 import { scripted } from "./support/effectModel.ts"
-import { add, held, join } from "./support/tools.ts"
+import { add, held, join, obedient } from "./support/tools.ts"
 
-/** Sleeps until it is interrupted, and then takes a second to end. `begun` is when two of them run. */
-const sleepers = () => {
+/** Sleeps until it is interrupted, and then takes a second to end. `begun` is when `count` of them run. */
+const sleepers = (count = 2) => {
   const events: Array<string> = []
   const { promise, resolve } = Promise.withResolvers<void>()
   const tool = Tool.make("slow", {
@@ -27,7 +28,7 @@ const sleepers = () => {
     parameters: Schema.Struct({}),
     success: Schema.String,
     execute: () => {
-      if (events.push("began") === 2) resolve()
+      if (events.push("began") === count) resolve()
       return Effect.never.pipe(
         Effect.onInterrupt(() => Effect.delay(Effect.sync(() => events.push("quiet")), "1 second"))
       )
@@ -142,6 +143,33 @@ describe("EffectAi.toolkit", () => {
       run.finish("late")
       yield* Fiber.join(stopping)
     }).pipe(provide, Effect.provide(ToolRegistry.layer([stuck.tool])))
+  })
+
+  it.effect(cites("is TOOL_TIMEOUT to a model when a tool's own budget is spent", "PROMISE-03"), () => {
+    const slow = obedient("obedient", { timeout: 1_000 })
+    const { provide } = scripted([["1", "obedient", {}]])
+    return Effect.gen(function*() {
+      const fiber = yield* Effect.forkChild(generate)
+      yield* Abortable.promise(() => slow.next())
+      yield* TestClock.adjust("1 second")
+      const { toolResults } = yield* Fiber.join(fiber)
+      assert.deepInclude(toolResults[0]?.result, { code: "TOOL_TIMEOUT", dispatched: true })
+    }).pipe(provide, Effect.provide(ToolRegistry.layer([slow.tool])))
+  })
+
+  it.effect(cites("is cancelled by a timeout around the generation, which waits for it", "PROMISE-03"), () => {
+    const { begun, events, tool } = sleepers(1)
+    const { provide } = scripted([["1", "slow", {}]])
+    return Effect.gen(function*() {
+      const fiber = yield* Effect.forkChild(Effect.timeoutOption(generate, "5 seconds"))
+      yield* begun
+      yield* TestClock.adjust("5 seconds")
+      yield* TestClock.adjust("999 millis")
+      assert.isUndefined(fiber.pollUnsafe())
+      yield* TestClock.adjust("1 millis")
+      assert.isTrue(Option.isNone(yield* Fiber.join(fiber)))
+      assert.deepStrictEqual(events, ["began", "quiet"])
+    }).pipe(provide, Effect.provide(ToolRegistry.layer([tool])))
   })
 
   it.effect(cites("is a part of the call inside which the generation runs", "PROMISE-03", "CALL-26"), () => {
@@ -301,6 +329,16 @@ describe("EffectAi.fromToolkit", () => {
         Layer.provide(echoes.toLayer({ Echo: (input: unknown) => Effect.succeed(input) }))
       )
     ))
+  })
+
+  it.effect(cites("knows approvals that are asked before the handler, and cannot hand them on", "PROMISE-03"), () => {
+    const asking = Toolkit.make(AiTool.make("Asking", { success: Schema.String, needsApproval: true }))
+    const { provide } = scripted([["1", "Asking", {}]])
+    return Effect.gen(function*() {
+      const { content } = yield* LanguageModel.generateText({ prompt: "go", toolkit: asking })
+      assert.deepStrictEqual(content.map(({ type }) => type), ["tool-call", "finish", "tool-approval-request"])
+      assert.throws(() => EffectAi.fromToolkit(asking), EffectAi.NotImportable)
+    }).pipe(provide, Effect.provide(asking.toLayer({ Asking: () => Effect.die("it was not asked") })))
   })
 
   it(cites("refuses a tool that asks for approval, and one that a provider runs", "PROMISE-03"), () => {

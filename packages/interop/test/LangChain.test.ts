@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages"
 import { RunnableSequence } from "@langchain/core/runnables"
 import { fakeModel } from "@langchain/core/testing"
-import { type StructuredTool, tool } from "@langchain/core/tools"
+import { type StructuredTool, tool, ToolInputParsingException } from "@langchain/core/tools"
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling"
 import { Tool, Toolbox, type ToolResult } from "@quiesce/core"
 import * as Face from "@quiesce/interop/Face"
@@ -77,6 +77,17 @@ describe("LangChain.tools", () => {
     assert.match(JSON.stringify(results[1]), /"2","error",.*\$\.words\[1\]/s)
     // Calls of the registry like any other.
     assert.deepStrictEqual(seen, ["INVALID_ARGUMENTS", "INVALID_ARGUMENTS"])
+  })
+
+  it(cites("tells more of wrong arguments, and of failures, than LangChain's own tools", "PROMISE-02"), async () => {
+    const theirs = tool(() => {
+      throw new Error("it failed")
+    }, { name: "theirs", description: "", schema: Toolbox.make({ tools: [add] }).schemas()[0]!.inputSchema })
+    const refused = await rejection(theirs.invoke({ a: "one" }))
+    assert.instanceOf(refused, ToolInputParsingException)
+    assert.notMatch(refused.message, /\ba\b|one/)
+    const failed = theirs.invoke({ type: "tool_call", id: "1", name: "theirs", args: { a: 1, b: 2 } })
+    assert.deepInclude(await rejection(failed), { message: "it failed" })
   })
 
   it(cites("shows of a failure what finalizeContent leaves of it", "PROMISE-02"), async () => {

@@ -91,6 +91,7 @@ describe("a run that is aborted", () => {
     assert.isFalse(await settled(running))
     body.finish("late")
     assert.strictEqual(await rejection(running), reason)
+    assert.notProperty(reason, "state")
     const items = OpenAiAgents.itemsOf(await ledger.settled())
     assert.deepStrictEqual(items.map(({ type }) => type), ["function_call", "function_call_result"])
     assert.deepStrictEqual(resultsIn(items), [["1", aborted]])
