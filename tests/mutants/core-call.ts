@@ -111,14 +111,14 @@ export const callMutants: ReadonlyArray<Mutant> = [
     }
   },
   {
-    name: "a wrapper that interrupts the caller's fiber is not heard before the body",
-    clause: "CALL-05",
+    name: "a wrapper that interrupts the caller's fiber is not heard before the journal",
+    clause: ["CALL-05", "CALL-34"],
     file: `${src}/internal/dispatch.ts`,
     find: "    call.hear()\n    const work = make()",
     replace: "    const work = make()",
     test: {
-      file: `${test}/BeforeDispatch.test.ts`,
-      title: "execute > a wrapper that cancels the call and delegates where nothing can interrupt it"
+      file: `${test}/Journal.test.ts`,
+      title: "is not written for a call whose wrapper has just interrupted the caller's fiber"
     }
   },
   {
@@ -162,7 +162,7 @@ export const callMutants: ReadonlyArray<Mutant> = [
     replace: "if (false) return",
     test: {
       file: `${test}/Quiescence.test.ts`,
-      title: "one that runs `next` only after it has settled does not start the body"
+      title: "one that runs `next` after it has settled, inside one that has not"
     }
   },
   {

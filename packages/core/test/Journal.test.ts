@@ -12,6 +12,30 @@ const journaling = (dispatching: (call: ToolCall.Pending) => Effect.Effect<void,
 
 describe("the journal", () => {
   it.effect(
+    cites("is not written for a call whose wrapper has just interrupted the caller's fiber", "CALL-05", "CALL-34"),
+    () =>
+      Effect.gen(function*() {
+        let marks = 0
+        const { runs, tool } = counted("a")
+        const wrapper: Wrapper.Wrapper = (next) =>
+          Effect.uninterruptible(Effect.andThen(Effect.sync(() => caller.interruptUnsafe()), next))
+        const registry = yield* makeRegistry([tool], Wrapper.layer([wrapper]))
+        const begin = yield* Deferred.make<void>()
+        const caller: Fiber.Fiber<ToolResult.ToolResult> = yield* Effect.forkChild(
+          Effect.andThen(
+            Deferred.await(begin),
+            registry.execute(input("a")).pipe(journaling(() => Effect.sync(() => void marks++)))
+          ),
+          { startImmediately: true }
+        )
+        yield* Deferred.succeed(begin, undefined)
+        yield* Fiber.await(caller)
+        assert.strictEqual(marks, 0)
+        assert.deepStrictEqual(runs, [])
+      })
+  )
+
+  it.effect(
     cites("is awaited directly before the body, inside every wrapper", "CALL-34"),
     () =>
       Effect.gen(function*() {

@@ -335,6 +335,30 @@ describe.each(leavers)("a wrapper that $wrapper", ({ code, wrap }) => {
 
 describe("a wrapper that leaves `next` behind", () => {
   it.effect(
+    cites("one that runs `next` after it has settled, inside one that has not, does not start the body", "CALL-07"),
+    () =>
+      Effect.gen(function*() {
+        let entered = 0
+        const gate = Gate.make()
+        const outer = Gate.make()
+        const tool = effectTool("tool", () => Effect.sync(() => ++entered))
+        const leaves: Wrapper.Wrapper = (next) =>
+          Effect.as(Effect.forkDetach(Effect.andThen(gate.wait, next), { startImmediately: true }), "mine")
+        const host = yield* Faces.start.open({
+          tools: [tool],
+          wrappers: [(next) => Effect.tap(next, () => outer.wait), leaves]
+        })
+        const call = yield* host.call("tool")
+        yield* outer.reached
+        yield* gate.open()
+        yield* TestClock.adjust("1 hour")
+        assert.strictEqual(entered, 0)
+        yield* outer.open()
+        assert.strictEqual(valueOf(yield* call.result), "mine")
+      })
+  )
+
+  it.effect(
     cites("one that runs `next` only after it has settled does not start the body", "CALL-07", "CALL-12"),
     () =>
       Effect.gen(function*() {
