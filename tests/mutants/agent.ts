@@ -7,6 +7,7 @@ const turns = `${test}/Turn.test.ts`
 const sessions = `${test}/Session.test.ts`
 const logs = `${test}/SessionLog.test.ts`
 const files = `${test}/SessionLog.sqlite.test.ts`
+const agents = `${test}/Agent.test.ts`
 const damage = `${test}/SessionLog.damage.test.ts`
 
 const scheduling: ReadonlyArray<Mutant> = [
@@ -145,6 +146,78 @@ const scheduling: ReadonlyArray<Mutant> = [
     find: "case \"Incomplete\":\n        return",
     replace: "case \"Incomplete\":\n        if (args.text === \"\") return",
     test: { file: turns, title: "are recorded as they came, and never run" }
+  },
+  {
+    name: "a turn does not wait for its calls when it is interrupted",
+    clause: ["TURN-03", "TURN-06"],
+    file: `${src}/internal/driver.ts`,
+    find: "() => Effect.andThen(this.cancel(\"parent\"), Fiber.await(fiber))",
+    replace: "() => Effect.void",
+    test: { file: turns, title: "by interrupting whoever waits for a step" }
+  },
+  {
+    name: "a step that runs when the turn ends is not cancelled",
+    clause: "TURN-06",
+    file: `${src}/internal/driver.ts`,
+    find: "isCut || this.#steps > 0 ? this.cancel(\"parent\")",
+    replace: "isCut ? this.cancel(\"parent\")",
+    test: { file: turns, title: "by closing its scope drains a step that runs" }
+  },
+  {
+    name: "a failure skips nothing",
+    clause: "TURN-04",
+    file: `${src}/internal/step.ts`,
+    find: "return this.#failed && aborted(",
+    replace: "return false && aborted(",
+    test: { file: turns, title: "what `onFailure: skip` says" }
+  },
+  {
+    name: "a failure cancels nothing",
+    clause: "TURN-04",
+    file: `${src}/internal/step.ts`,
+    find: "failing && this.#host.onFailure === \"cancel\"",
+    replace: "false",
+    test: { file: turns, title: "what `onFailure: cancel` says" }
+  },
+  {
+    name: "any number of calls is a bound",
+    clause: "TURN-01",
+    file: `${src}/Turn.ts`,
+    find: "!Number.isInteger(maxParallel) || maxParallel < 1",
+    replace: "false",
+    test: { file: turns, title: "of 0 is refused" }
+  },
+  {
+    name: "what nobody listened to is told nothing",
+    clause: "TURN-06",
+    file: `${src}/internal/line.ts`,
+    find: "for (const { stored } of current.said.splice(0)) Deferred.doneUnsafe(stored, Effect.succeed(false))",
+    replace: "",
+    test: { file: sessions, title: "that nobody listened to is told so" }
+  },
+  {
+    name: "a turn leaves a listener on its signal",
+    clause: "TURN-06",
+    file: `${src}/Agent.ts`,
+    find: "(listener) => Effect.sync(() => signal.removeEventListener(\"abort\", listener))",
+    replace: "() => Effect.void",
+    test: { file: agents, title: "runs turns, tells their events and shows their history" }
+  },
+  {
+    name: "a signal that is aborted already cancels nothing",
+    clause: "TURN-06",
+    file: `${src}/Agent.ts`,
+    find: "if (signal.aborted) listener()\n",
+    replace: "",
+    test: { file: agents, title: "cancels a turn by its signal" }
+  },
+  {
+    name: "a closed agent leaves its turns running",
+    clause: "TURN-06",
+    file: `${src}/Agent.ts`,
+    find: "(turn) => turn.cancel(\"disposed\"), { discard: true }",
+    replace: "() => Effect.void, { discard: true }",
+    test: { file: agents, title: "closes when its turn is quiet" }
   }
 ]
 
@@ -294,6 +367,110 @@ const log: ReadonlyArray<Mutant> = [
     replace:
       "      db.exec(\"COMMIT; BEGIN\")\n      for (const one of steps[version]!.split(\";\")) db.exec(`${one}; COMMIT; BEGIN`)\n",
     test: { file: files, title: "a step towards this version failed" }
+  },
+  {
+    name: "a second mark is taken",
+    clause: "TURN-07",
+    file: `${src}/internal/ledger.ts`,
+    find: "  marked: \"Marked\",",
+    replace: "  marked: undefined,",
+    test: { file: logs, title: "is refused and named: a second mark" }
+  },
+  {
+    name: "a result says that a body ran, and no mark does",
+    clause: "TURN-07",
+    file: `${src}/internal/ledger.ts`,
+    find: "return event.result.dispatched && call.state === \"open\" ? \"Unmarked\" : undefined",
+    replace: "return undefined",
+    test: { file: logs, title: "a result that says the body ran, without a mark" }
+  },
+  {
+    name: "the result of another call is taken",
+    clause: "TURN-10",
+    file: `${src}/internal/ledger.ts`,
+    find: "if (event.result.callId !== call.callId || event.result.name !== call.name) return \"OtherCall\"\n",
+    replace: "",
+    test: { file: logs, title: "is refused and named: a result under another label" }
+  },
+  {
+    name: "a call joins a step that runs",
+    clause: "TURN-07",
+    file: `${src}/internal/ledger.ts`,
+    find: "return this.#speaking ? undefined : \"OutOfOrder\"",
+    replace: "return undefined",
+    test: { file: logs, title: "is refused and named: a call behind the marks of its step" }
+  },
+  {
+    name: "a turn begins inside a turn",
+    clause: "TURN-06",
+    file: `${src}/internal/ledger.ts`,
+    find: "return this.turn === undefined ? undefined : \"TurnOpen\"",
+    replace: "return undefined",
+    test: { file: logs, title: "is refused and named: a turn inside a turn" }
+  },
+  {
+    name: "the end of another turn ends this one",
+    clause: "TURN-10",
+    file: `${src}/internal/ledger.ts`,
+    find: "if (event.turn !== this.turn) return \"NoTurn\"\n        return this.#unanswered",
+    replace: "return this.#unanswered",
+    test: { file: logs, title: "is refused and named: the end of another turn" }
+  },
+  {
+    name: "a closed log goes on taking events",
+    clause: "TURN-07",
+    file: `${src}/internal/writer.ts`,
+    find: "if (this.#closed) return",
+    replace: "if (false) return",
+    test: { file: logs, title: "is awaited by whoever closes the log, and nothing is written afterwards" }
+  },
+  {
+    name: "a log is closed while it is written",
+    clause: "TURN-07",
+    file: `${src}/internal/writer.ts`,
+    find: "return this.#idle === undefined ? Effect.void : Deferred.await(this.#idle)",
+    replace: "return Effect.void",
+    test: { file: logs, title: "is awaited by whoever closes the log" }
+  },
+  {
+    name: "one that the disk does not take takes others with it",
+    clause: "TURN-07",
+    file: `${src}/internal/writer.ts`,
+    find: "} else if (accepted.length > 1) {",
+    replace: "} else if (accepted.length > 1_000) {",
+    test: { file: logs, title: "that fails for several is tried for each alone" }
+  },
+  {
+    name: "lines are imported out of order",
+    clause: "TURN-09",
+    file: `${src}/SessionLog.ts`,
+    find: "decoded.success.seq === seq\n",
+    replace: "decoded.success.seq > 0\n",
+    test: { file: logs, title: "imports nothing where a line is damaged, out of order or unbalanced" }
+  },
+  {
+    name: "a log is imported into one that has events",
+    clause: "TURN-07",
+    file: `${src}/SessionLog.ts`,
+    find: "ledger.seq > 0 ? \"NotEmpty\"",
+    replace: "ledger.seq > 1_000 ? \"NotEmpty\"",
+    test: { file: logs, title: "of the lines the same log" }
+  },
+  {
+    name: "a process of an earlier boot holds its lease",
+    clause: "TURN-08",
+    file: `${src}/internal/lease.ts`,
+    find: "if (holder.boot !== boot()) return false\n",
+    replace: "",
+    test: { file: files, title: "of a process of an earlier boot is taken over" }
+  },
+  {
+    name: "another program's database becomes a log",
+    clause: "TURN-09",
+    file: `${src}/internal/sqlite.ts`,
+    find: "if (id !== applicationId) throw",
+    replace: "if (false) throw",
+    test: { file: files, title: "because it is another program's database" }
   }
 ]
 

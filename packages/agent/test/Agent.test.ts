@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Replay, type Turn } from "@quiesce/agent"
 import { Approval, Policy, Tool } from "@quiesce/core"
+import { getEventListeners } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -46,8 +47,10 @@ describe("an agent without Effect", () => {
       })
       const told: Array<string> = []
       const onEvent = (event: Turn.Event) => void told.push(event._tag)
-      const { results } = await agent.turn({ signal: never, input: "go", onEvent }, (turn) => turn.step(step("echo")))
+      const { signal } = new AbortController()
+      const { results } = await agent.turn({ signal, input: "go", onEvent }, (turn) => turn.step(step("echo")))
       assert.deepStrictEqual(codes(results), ["SUCCESS"])
+      assert.deepStrictEqual(getEventListeners(signal, "abort"), [])
       assert.deepStrictEqual(
         Replay.toOpenAi(await agent.messages()).map(({ role }) => role),
         ["user", "assistant", "tool"]

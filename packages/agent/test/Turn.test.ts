@@ -378,6 +378,25 @@ describe("cancelling the turn", () => {
   )
 
   it.effect(
+    cites("by interrupting whoever waits for a step does not wait for the turn's scope to close", "TURN-03", "TURN-06"),
+    () =>
+      Effect.gen(function*() {
+        const a = held("a", { stopsIn: "1 second" })
+        const { turn } = yield* makeAgent([a.tool])
+        const current = yield* turn()
+        const running = yield* Effect.forkChild(current.step(step("a")))
+        const run = yield* a.next
+        const interrupting = yield* Effect.forkChild(Fiber.interrupt(running), { startImmediately: true })
+        yield* settled
+        assert.isUndefined(interrupting.pollUnsafe())
+        yield* TestClock.adjust("1 second")
+        yield* Fiber.join(interrupting)
+        assert.isTrue(run.quiet)
+        assert.strictEqual(yield* current.cancelled, "parent")
+      }).pipe(Effect.scoped)
+  )
+
+  it.effect(
     cites("by closing its scope drains a step that runs, and the turn ends behind it", "TURN-06"),
     () =>
       Effect.gen(function*() {

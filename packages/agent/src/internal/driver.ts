@@ -14,7 +14,7 @@ import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
-import { type AppendError, LogRefused } from "../LogError.ts"
+import type { AppendError } from "../LogError.ts"
 import type { Seq } from "../LogEvent.ts"
 import * as SessionLog from "../SessionLog.ts"
 import type * as Turn from "../Turn.ts"
@@ -118,10 +118,8 @@ export class Driver implements Turn.Turn {
   }
 
   #exclusively<A>(work: Effect.Effect<A, AppendError>): Effect.Effect<A, AppendError> {
-    return this.#oneAtATime.withPermit(Effect.suspend(() => {
-      const detail = `turn ${this.seq} has ended`
-      return this.#ended ? Effect.fail(new LogRefused({ log: "the turn", problem: "NoTurn", detail })) : work
-    }))
+    // Behind the end of the turn the log refuses it.
+    return this.#oneAtATime.withPermit(work)
   }
 
   readonly #run = Effect.fnUntraced({ self: this }, function*(
