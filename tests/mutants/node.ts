@@ -348,8 +348,8 @@ const guardian: ReadonlyArray<Mutant> = [
     name: "half a notice ends the guardian",
     clause: ["NODE-01", "NODE-02"],
     file: `${src}/internal/guardian/main.ts`,
-    find: "Option.getOrUndefined(Watch.decode(line))",
-    replace: "Option.getOrThrow(Watch.decode(line))",
+    find: "if (Option.isSome(notice)) hear(notice.value)",
+    replace: "hear(Option.getOrThrow(notice))",
     test: { file: `${test}/Guardian.test.ts`, title: "a command that was announced and not yet told of" }
   },
   {
@@ -366,6 +366,14 @@ const guardian: ReadonlyArray<Mutant> = [
 ]
 
 const files: ReadonlyArray<Mutant> = [
+  {
+    name: "a file that is replaced keeps the right to run as its owner",
+    clause: "NODE-09",
+    file: `${src}/Files.ts`,
+    find: "stats.mode & 0o777\n",
+    replace: "stats.mode & 0o7777\n",
+    test: { file: `${test}/Files.test.ts`, title: "replaces the whole file, keeps who may use it" }
+  },
   {
     name: "a file is written in place",
     clause: "NODE-09",

@@ -52,14 +52,20 @@ export class Files extends Context.Service<Files, {
    *
    * **Interruption**: until then leaves the old file as it was and nothing beside it; from then on waits for the end.
    *
-   * **Limits**: the file keeps its mode, not its owner. The machine that fails in between leaves a `.quiesce-*` file.
+   * **Limits**: the file keeps who may read, write and run it, not its owner, and so neither the right to run as that
+   * owner. The machine that fails in between leaves a `.quiesce-*` file.
    */
   readonly write: <E = never, R = never>(path: string, content: Content<E, R>) => Effect.Effect<void, FileFailed | E, R>
   /** The real path of a directory, for what cannot be given an open one: the working directory of a command. */
   readonly directory: (path: string) => Effect.Effect<string, FileFailed>
   /** The entries of one directory, in no particular order. */
   readonly list: (path: string) => Stream.Stream<Entry, FileFailed>
-  /** Every entry beneath a directory, a directory before what is in it. Links are told, not followed. */
+  /**
+   * Every entry beneath a directory, a directory before what is in it. Links are told, not followed.
+   *
+   * **Limits**: a directory that is gone, or is none any more, when its turn comes is told all the same, without what
+   * was in it. So is one whose name is no UTF-8, since nothing can be reached by such a name.
+   */
   readonly walk: (path: string) => Stream.Stream<Entry, FileFailed>
 }>()("@quiesce/node/Files") {}
 
@@ -79,7 +85,7 @@ export const make = Effect.fnUntraced(function*(
       const { maxBytes = defaultMaxBytes } = options
       const { fd, size } = yield* openFile(root, path)
       const tooLarge = new FileFailed({ path, reason: "TooLarge", code: "EFBIG" })
-      if (size > maxBytes) return yield* tooLarge
+      if (!(size <= maxBytes)) return yield* tooLarge
       const bytes = yield* readFrom(fd, 0, maxBytes + 1)
       // It grew while it was read, or it is one of those that have no size until they are read.
       return bytes.length > maxBytes ? yield* tooLarge : bytes
@@ -90,6 +96,8 @@ export const make = Effect.fnUntraced(function*(
 
   const readSlice = Effect.fnUntraced(
     function*(path: string, from: number, maxBytes: number) {
+      // Node would take -1 for "where the last read ended".
+      if (!(from >= 0)) return yield* new FileFailed({ path, reason: "Invalid", code: "ERR_OUT_OF_RANGE" })
       const { fd, size } = yield* openFile(root, path)
       return { bytes: yield* readFrom(fd, from, maxBytes), size }
     },
@@ -137,17 +145,31 @@ export const make = Effect.fnUntraced(function*(
     Stream.unwrap(Effect.map(Beneath.resolve(root, path), (resolved) => entries(root, resolved)))
 
   const walk = (path: string): Stream.Stream<Entry, FileFailed> =>
-    Stream.flatMap(
-      list(path),
-      (entry) =>
-        entry.kind === "directory" ? Stream.concat(Stream.succeed(entry), walk(entry.path)) : Stream.succeed(entry)
-    )
+    Stream.suspend(() => {
+      // Told, and not looked into yet. One directory is open at a time, however deep they lie.
+      const ahead: Array<string> = []
+      const told = (entries: Stream.Stream<Entry, FileFailed>) =>
+        Stream.tap(entries, ({ kind, path }) => Effect.sync(() => kind === "directory" && ahead.push(path)))
+      const next = Effect.sync(() => {
+        const directory = ahead.pop()
+        return directory === undefined ? undefined : [directory, undefined] as const
+      })
+      const beneath = Stream.flatMap(
+        Stream.unfold(undefined, () => next),
+        (directory) => told(Stream.catchIf(list(directory), isNoDirectory, () => Stream.empty))
+      )
+      return Stream.concat(told(list(path)), beneath)
+    })
 
   return { root, read, readSlice, stream, write, directory, list, walk }
 })
 
 export const layer = (options: { readonly root: string }): Layer.Layer<Files, FileFailed> =>
   Layer.effect(Files, make(options))
+
+/** What was told to be a directory is gone, or has become something else, such as a link that leads out of the root. */
+const isNoDirectory = ({ reason }: FileFailed): boolean =>
+  reason === "NotFound" || reason === "NotADirectory" || reason === "Outside"
 
 const openFile = Effect.fnUntraced(function*(root: string, path: string) {
   const { directory, name } = yield* Beneath.openPlace(root, path)
@@ -184,7 +206,8 @@ const modeOf = Effect.fnUntraced(
     if (!stats.isFile()) {
       return yield* new FileFailed({ path, reason: "NotAFile", code: stats.isDirectory() ? "EISDIR" : "ENXIO" })
     }
-    return stats.mode & 0o7777
+    // The new file is another owner's, perhaps: who ran the old one as its owner would run this one as us.
+    return stats.mode & 0o777
   }
 )
 

@@ -64,6 +64,8 @@ const viaPath = Effect.fnUntraced(function*(path: string) {
 /** As many links as the kernel follows (`ELOOP`). */
 const maxLinks = 40
 
+const isDirectoryName = (name: string): boolean => name === "" || name === "." || name === ".."
+
 /**
  * Finds the directory and the name of `path`. A link there is followed to what it stands for, which need not exist.
  */
@@ -71,18 +73,21 @@ export const openPlace = Effect.fnUntraced(function*(
   root: string,
   path: string
 ): Effect.fn.Return<Place, FileFailed, Scope.Scope> {
-  let target = yield* resolve(root, path)
+  const target = yield* resolve(root, path)
+  let parent = Path.dirname(target)
+  let name = target === root ? "." : Path.basename(target)
   for (let links = 0; links < maxLinks; links++) {
-    if (target === root) return yield* new FileFailed({ path, reason: "NotAFile", code: "EISDIR" })
-    const directory = yield* openDirectory(root, Path.dirname(target))
-    const name = Path.basename(target)
+    if (isDirectoryName(name)) return yield* new FileFailed({ path, reason: "NotAFile", code: "EISDIR" })
+    const directory = yield* openDirectory(root, parent)
     const link = yield* Fs.readLink(Path.join(directory.prefix, name)).pipe(
       // EINVAL: it is no link. ENOENT: it is not there, and may be made.
       Effect.catchIf((error) => error.code === "EINVAL" || error.code === "ENOENT", () => Effect.succeed(undefined)),
       Effect.mapError(FileFailure.at(path))
     )
     if (link === undefined) return { directory, name }
-    target = yield* resolve(root, Path.resolve(directory.real, link))
+    // The path is not made shorter: behind a link, `..` leads out of where that link leads.
+    parent = Path.isAbsolute(link) ? Path.dirname(link) : `${directory.real}${Path.sep}${Path.dirname(link)}`
+    name = Path.basename(link)
   }
   return yield* new FileFailed({ path, reason: "Other", code: "ELOOP" })
 })

@@ -23,5 +23,6 @@ const reasons: { readonly [code: string]: FileFailed["reason"] } = {
   EDQUOT: "NoSpace",
   ENAMETOOLONG: "Invalid",
   ERR_INVALID_ARG_VALUE: "Invalid",
-  ERR_INVALID_ARG_TYPE: "Invalid"
+  ERR_INVALID_ARG_TYPE: "Invalid",
+  ERR_OUT_OF_RANGE: "Invalid"
 }

@@ -22,9 +22,8 @@ const watched = new Map<string, Lineage.Lineage | undefined>()
 
 const lines = Readline.createInterface({ input: process.stdin })
 
-lines.on("line", (line) => {
-  const notice = Option.getOrUndefined(Watch.decode(line))
-  switch (notice?._tag) {
+const hear = (notice: Watch.Notice): void => {
+  switch (notice._tag) {
     case "Announce":
       watched.set(notice.mark, undefined)
       break
@@ -35,6 +34,11 @@ lines.on("line", (line) => {
       watched.delete(notice.mark)
       break
   }
+}
+
+lines.on("line", (line) => {
+  const notice = Watch.decode(line)
+  if (Option.isSome(notice)) hear(notice.value)
 })
 
 /**
