@@ -7,6 +7,7 @@ import { ToolRegistry } from "@quiesce/core"
 import { Attach } from "@quiesce/mcp"
 import * as Sdk1 from "@quiesce/mcp/Sdk1"
 import { Effect, Exit, Fiber, Scope } from "effect"
+import { TestClock } from "effect/testing"
 import { z } from "zod"
 import { cites } from "../../../tests/conformance/cites.ts"
 import * as Bodies from "./support/bodies.ts"
@@ -115,6 +116,8 @@ for (const [name, connect] of ways) {
             const before = peer.frames.length
             const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
             yield* bodies.asked("a")
+            // Whatever does not wait for a body has happened by now.
+            yield* TestClock.adjust("1 second")
             assert.isUndefined(closing.pollUnsafe())
             yield* bodies.release("a")
             yield* Fiber.join(closing)

@@ -1,11 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
+import { McpServer } from "@modelcontextprotocol/server"
 import { Observer, ToolRegistry, type ToolResult } from "@quiesce/core"
 import { type Cancelled, StdioServer } from "@quiesce/mcp"
 import { Cause, Effect, Exit, Fiber, type Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { z } from "zod"
 import { cites } from "../../../tests/conformance/cites.ts"
 import * as Bodies from "./support/bodies.ts"
-import { call, cancel, initialize, open, type Peer, request, type Revision, revisions } from "./support/peer.ts"
+import { call, cancel, initialize, open, Peer, request, type Revision, revisions } from "./support/peer.ts"
 
 const served = <A, E>(
   f: (bodies: Bodies.Bodies) => Effect.Effect<A, E, ToolRegistry.ToolRegistry | Scope.Scope>
@@ -205,6 +207,11 @@ for (const revision of revisions) {
             yield* bodies.began("new")
             yield* bodies.release("old")
             yield* settled(peer, revision)
+            // The end of the old one has not freed the id of the new one.
+            const refusals = peer.frames.filter(({ error }) => error !== undefined).length
+            peer.send(call(revision, 1, "echo", { text: "third" }))
+            yield* settled(peer, revision)
+            assert.strictEqual(peer.frames.filter(({ error }) => error !== undefined).length, refusals + 1)
             yield* bodies.release("new")
             const { result } = yield* Effect.promise(() =>
               peer.frame(({ id, result }) => id === 1 && result !== undefined)
@@ -247,9 +254,10 @@ for (const revision of revisions) {
             yield* bodies.began("b")
             const before = peer.frames.length
             peer.input.end()
-            // The SDK has let go of the connection by the time that the interruptible body is quiet.
+            yield* bodies.asked("b")
+            // Whatever does not wait for a body has happened by now.
+            yield* TestClock.adjust("1 second")
             const registry = yield* ToolRegistry.ToolRegistry
-            yield* Effect.promise(() => new Promise<void>((resolve) => peer.input.once("close", resolve)))
             assert.isUndefined(server.pollUnsafe())
             assert.deepStrictEqual((yield* registry.inFlight).map(({ name }) => name), ["stubborn"])
             yield* bodies.release("b")
@@ -464,6 +472,55 @@ for (const revision of revisions) {
 }
 
 describe("a stdio server", () => {
+  it.effect(
+    cites("lets no handler speak of a cancelled request, also none of somebody else", "MCP-01"),
+    () =>
+      served(() =>
+        Effect.gen(function*() {
+          const began = Promise.withResolvers<void>()
+          const cancelled = Promise.withResolvers<void>()
+          const asked = Promise.withResolvers<unknown>()
+          const server = () => {
+            const server = new McpServer({ name: "somebody else's", version: "1" })
+            server.registerTool("talkative", { description: "", inputSchema: z.object({}) }, async (_, { mcpReq }) => {
+              const report = (progress: number) =>
+                ({ method: "notifications/progress", params: { progressToken: 7, progress } }) as const
+              await mcpReq.notify(report(1))
+              began.resolve()
+              await cancelled.promise
+              assert.isTrue(mcpReq.signal.aborted)
+              await mcpReq.notify(report(2))
+              await server.server.notification(report(3))
+              asked.resolve(
+                await mcpReq.send({
+                  method: "elicitation/create",
+                  params: { mode: "form", message: "?", requestedSchema: { type: "object", properties: {} } }
+                })
+                  .then(() => "answered", () => "refused")
+              )
+              throw new Error("late")
+            })
+            return server
+          }
+          const peer = new Peer()
+          yield* Effect.forkScoped(
+            StdioServer.serve({ name: "", version: "", server, streams: { input: peer.input, output: peer.output } })
+          )
+          peer.send({ ...initialize(), params: { ...initialize().params, capabilities: { elicitation: {} } } })
+          yield* answerTo(peer, "init")
+          peer.send(call("2025-11-25", 7, "talkative"))
+          yield* Effect.promise(() => began.promise)
+          peer.send(cancel(7))
+          yield* settled(peer, "2025-11-25")
+          cancelled.resolve()
+          assert.strictEqual(yield* Effect.promise(() => asked.promise), "refused")
+          yield* settled(peer, "2025-11-25")
+          assert.deepStrictEqual(peer.about(7).map(({ params }) => params?.progress), [1])
+          assert.deepStrictEqual(peer.frames.filter(({ method }) => method === "elicitation/create"), [])
+        })
+      )
+  )
+
   it.effect(cites("does not let `initialize` be cancelled", "MCP-01"), () =>
     served(() =>
       Effect.gen(function*() {
