@@ -14,6 +14,14 @@ const process: ReadonlyArray<Mutant> = [
     test: { file: `${test}/Process.test.ts`, title: "it leads a session and a group of its own" }
   },
   {
+    name: "a program is left with half its input as if that were all",
+    clause: "NODE-05",
+    file: `${src}/Process.ts`,
+    find: "if (!Exit.isFailure(exit) || !Exit.hasDies(exit)) return Feed.end(stdin)",
+    replace: "if (!Exit.isFailure(exit) || Exit.hasDies(exit)) return Feed.end(stdin)",
+    test: { file: `${test}/Process.stream.test.ts`, title: "that dies stops the command" }
+  },
+  {
     name: "SIGTERM is taken for enough",
     clause: "NODE-01",
     file: `${src}/internal/ending.ts`,

@@ -8,6 +8,7 @@
  * its `residue`.
  */
 import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
@@ -19,7 +20,7 @@ import * as Supervisor from "./internal/supervisor.ts"
 import * as Outcome from "./Outcome.ts"
 import * as Output from "./Output.ts"
 
-/** What the program reads from its standard input: a text, bytes, or a stream of them. */
+/** What the program reads from its standard input: a text, bytes, or a stream of them. One that dies stops it. */
 export type Input = { readonly text: string } | Uint8Array | Stream.Stream<Uint8Array>
 
 /** A piece of what the program wrote, in the order it was read. */
@@ -102,9 +103,11 @@ export const run = <E = never, R = never>(
       const attempt = yield* Effect.result(start)
       if (Result.isFailure(attempt)) return Outcome.notStarted(attempt.failure)
       const supervised = attempt.success
-      yield* feed(supervised, stdin)
-      if (onOutput !== undefined) yield* Stream.runForEach(chunks(supervised), onOutput)
-      return yield* supervised.outcome
+      const died = yield* feed(supervised, stdin)
+      const ended = onOutput === undefined
+        ? supervised.outcome
+        : Effect.andThen(Stream.runForEach(chunks(supervised), onOutput), supervised.outcome)
+      return yield* stdin === undefined ? ended : Effect.raceFirst(ended, Deferred.await(died))
     }).pipe(
       Effect.scoped,
       Effect.onExit((exit) => {
@@ -189,11 +192,23 @@ const chunks = ({ child: { stderr, stdout } }: Supervisor.Supervised): Stream.St
     Stream.map(stderr.stream, (bytes): Chunk => ({ _tag: "Stderr", bytes }))
   )
 
-/** Writes `input` for as long as the program reads it; that it stops reading is its own affair. */
-const feed = ({ child: { stdin } }: Supervisor.Supervised, input: Input | undefined) => {
-  if (input === undefined) return Effect.void
+/**
+ * Writes `input` for as long as the program reads it; that it stops reading is its own affair. An input that dies stops
+ * the program: it would take its half for the whole. Gives what it died of, if it does.
+ */
+const feed = ({ child: { stdin }, stop }: Supervisor.Supervised, input: Input | undefined) => {
+  const died = Deferred.makeUnsafe<never>()
+  if (input === undefined) return Effect.succeed(died)
   const write = Stream.isStream(input)
     ? Stream.runForEach(input, (bytes) => Feed.send(stdin, bytes))
     : Feed.send(stdin, input instanceof Uint8Array ? input : input.text)
-  return Effect.forkScoped(Effect.andThen(Effect.ignore(write), Feed.end(stdin)))
+  return Effect.ignore(write).pipe(
+    Effect.onExit((exit) => {
+      if (!Exit.isFailure(exit) || !Exit.hasDies(exit)) return Feed.end(stdin)
+      Deferred.doneUnsafe(died, Exit.failCause(exit.cause))
+      return stop
+    }),
+    Effect.forkScoped,
+    Effect.as(died)
+  )
 }

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Command, Outcome, Process } from "@quiesce/node"
-import { Deferred, Effect, Fiber, Stream } from "effect"
+import { Deferred, Effect, Exit, Fiber, Stream } from "effect"
 import { cites } from "../../../tests/conformance/cites.ts"
 import { alive, fingerprint } from "./support/world.ts"
 
@@ -70,6 +70,26 @@ describe("standard input", () => {
       assert.isTrue(Outcome.isSuccess(outcome))
       yield* Deferred.await(ended)
     }))
+
+  it.live(
+    cites("that dies stops the command, which would take its half for the whole", "NODE-05"),
+    () =>
+      Effect.gen(function*() {
+        const broken = new Error("the source is broken")
+        const half = Stream.concat(Stream.make(new TextEncoder().encode("half")), Stream.die(broken))
+        const outcomes: Array<string> = []
+        const exit = yield* Effect.exit(Process.run(Command.make("cat"), {
+          stdin: half,
+          onOutcome: ({ _tag }) => Effect.sync(() => outcomes.push(_tag))
+        }))
+        assert.deepStrictEqual(exit, Exit.die(broken))
+        const spawned = yield* Effect.flatMap(
+          Process.spawn(Command.make("cat"), { stdin: half }),
+          ({ outcome }) => outcome
+        )
+        assert.deepStrictEqual([...outcomes, spawned._tag], ["Cancelled", "Cancelled"])
+      })
+  )
 
   it.live("of an opened command is a conversation", () =>
     Effect.scoped(Effect.gen(function*() {
