@@ -100,7 +100,7 @@ export const remembering = (session: AcpSession.Shape, policy: Policy.Policy): P
 
 /** The approval channel of a session's registry. */
 export const layer = (describe?: Updates.Describe): Layer.Layer<never, never, AcpSession.AcpSession> =>
-  Layer.effect(Approval.Current, Effect.map(AcpSession.AcpSession, (session) => make(session, describe)))
+  Layer.unwrap(Effect.map(AcpSession.AcpSession, (session) => Approval.layer(make(session, describe))))
 
 /** The policy of a session's registry, which remembers. */
 export const layerPolicy = (policy: Policy.Policy): Layer.Layer<never, never, AcpSession.AcpSession> =>
