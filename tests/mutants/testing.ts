@@ -115,6 +115,14 @@ export const testing: ReadonlyArray<Mutant> = [
     test: { file: "packages/testing/test/control.test.ts", title: "FSREQCALLBACK (stream) is named" }
   },
   {
+    name: "a bound that was only begun is reported as complete",
+    clause: "KIT-01",
+    file: "packages/testing/src/internal/searches.ts",
+    find: "preemptions === 0 ? undefined : preemptions - 1",
+    replace: "preemptions",
+    test: { file: "packages/testing/test/counts.test.ts", title: "says which bound took something away" }
+  },
+  {
     name: "a replay of a changed program passes for one of the old",
     clause: "KIT-02",
     file: "packages/testing/src/internal/again.ts",

@@ -83,6 +83,13 @@ const cancelOne = step(
   (turn) => Effect.forkChild(Effect.andThen(Edge.wait("CANCEL b"), turn.cancelCall("b")))
 )
 
+const cancelAlone = step(
+  [waiting("a")],
+  calls("a"),
+  {},
+  (turn) => Effect.forkChild(Effect.andThen(Edge.wait("CANCEL a"), turn.cancelCall("a")))
+)
+
 const failFast = step([failing("a"), waiting("b")], calls("a", "b"), { onFailure: "cancel" }, () => Effect.void)
 
 const exclusive = step(
@@ -149,8 +156,8 @@ const race = (name: string, program: Race["program"], ...clauses: Race["clauses"
   name,
   clauses,
   program,
-  // A turn is several fibers and some commits: two preemptions are an evening.
-  preemptions: { ci: 0, heavy: 1 }
+  // A turn is several fibers and some commits.
+  preemptions: { ci: 0 }
 })
 
 export const agent: Subject = {
@@ -158,6 +165,8 @@ export const agent: Subject = {
   races: [
     race("a turn that is cancelled while its calls run and wait", cancelTurn, "TURN-03", "TURN-07"),
     race("a call that is cancelled while it waits, starts or runs", cancelOne, "TURN-04", "TURN-07"),
+    // Between the last look at a call that waits and its start there was once a place for a preemption.
+    race("a call that is cancelled as it is started has one result", cancelAlone, "TURN-04"),
     race("a call that fails and takes the others with it", failFast, "TURN-04"),
     race("an exclusive call, and a turn that is cancelled", exclusive, "TURN-01", "TURN-03"),
     race("a turn whose fiber is interrupted", interrupted, "TURN-03", "TURN-06"),
@@ -167,7 +176,7 @@ export const agent: Subject = {
       name: "two writers of one log, and one that is interrupted",
       clauses: ["TURN-07"],
       program: commits,
-      preemptions: { ci: 1, heavy: 2 }
+      preemptions: { ci: 1 }
     }
   ]
 }

@@ -201,8 +201,7 @@ const race = (ci: number, name: string, program: Race["program"], ...clauses: Ra
   name,
   clauses,
   program,
-  // With one preemption there are thousands of interleavings, and with each further one a hundred times as many.
-  preemptions: { ci, heavy: 1 }
+  preemptions: { ci }
 })
 
 export const coreRegistry: Subject = {

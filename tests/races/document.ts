@@ -1,56 +1,78 @@
 /** `docs/races.md`: the last heavy exploration, as a page. */
 import type { Report } from "@quiesce/testing"
-import type { Race, Subject } from "./Race.ts"
+import { ciRuns, heavyPreemptions, heavyRuns, type Race, type Subject } from "./Race.ts"
 
 export interface Explored {
+  /** Its place among those that were explored. */
+  readonly order: number
   readonly subject: Subject
   readonly race: Race
   readonly report: Report.Report
 }
 
+const thousands = (count: number): string => count.toLocaleString("en")
+
+/** Up to how many preemptions every interleaving was run, and whether there are any with more. */
 const coverage = ({ coverage, preemptions }: Report.Report): string => {
   switch (coverage._tag) {
     case "Exhaustive":
-      return coverage.reached.length === 0 ? "every one" : `every one with ≤ ${preemptions} preemptions`
+      return coverage.reached.includes("preemptions") ? `≤ ${preemptions}` : "all"
     case "Partial":
-      return `the first ones with ≤ ${preemptions} preemptions`
+      return coverage.complete === undefined ? "none" : `≤ ${coverage.complete}`
     case "Sampled":
-      return `a sample, seed ${coverage.seed}`
+      return "a sample"
   }
 }
 
 const rate = ({ explored, millis }: Report.Report): string => {
   // Two digits: the rest is the weather of the machine.
   const perSecond = Number((explored / millis * 1_000).toPrecision(2))
-  return explored < 1_000 ? "" : perSecond.toLocaleString("en")
+  return explored < 1_000 ? "" : thousands(perSecond)
 }
 
+/** A sentence in a cell: a bar would end it. */
+const cell = (text: string): string => text.replaceAll("|", "\\|")
+
 const row = ({ race, report }: Explored): string =>
-  `| ${race.name} | ${race.clauses.join(", ")} | ${report.explored.toLocaleString("en")} | ${coverage(report)} | ${
-    report.failing.toLocaleString("en")
+  `| ${cell(race.name)} | ${race.clauses.join(", ")} | ${coverage(report)} | ${thousands(report.explored)} | ${
+    thousands(report.failing)
   } | ${rate(report)} |`
 
 export const document = (explored: ReadonlyArray<Explored>): string => {
   const total = explored.reduce((sum, { report }) => sum + report.explored, 0)
   const failing = explored.reduce((sum, { report }) => sum + report.failing, 0)
+  const seconds = explored.reduce((sum, { report }) => sum + report.millis, 0) / 1_000
   const subjects = [...new Set(explored.map(({ subject }) => subject))]
   const sections = subjects.map(({ subject }) =>
     [
-      `## ${subject}`,
+      `## ${subject[0]!.toUpperCase()}${subject.slice(1)}`,
       "",
-      "| in every interleaving | clauses | explored | coverage | failing | per second |",
-      "| --- | --- | ---: | --- | ---: | ---: |",
+      "| in every interleaving | clauses | preemptions | explored | failing | per second |",
+      "| --- | --- | ---: | ---: | ---: | ---: |",
       ...explored.filter((it) => it.subject.subject === subject).map(row)
     ].join("\n")
   )
   return [
     "# Races",
     "",
-    "What `npm run races` explored last, and what it found. Each line is a program of `tests/races`, run under every",
-    "interleaving of its fibers, promises, timers and cancellation points within its bound. The tests explore the same",
-    "programs to a smaller bound on every run.",
+    "What `npm run races -- --write` explored last, and what it found. Each line is a program of",
+    "[`tests/races`](../tests/races), run under every interleaving of its fibers, promises, timers and cancellation points",
+    "within a bound on preemptions; how it is done is told in [the guide](guide/races.md).",
     "",
-    `${total.toLocaleString("en")} interleavings explored, ${failing.toLocaleString("en")} failing.`,
+    `**${thousands(total)} interleavings explored, ${
+      thousands(failing)
+    } failing**, of ${explored.length} programs, at ${
+      thousands(Number((total / seconds).toPrecision(2)))
+    } a second and core.`,
+    "",
+    "*preemptions*: up to this number every interleaving was run. A switch at a place where a fiber yields or waits is none,",
+    `and not bounded. Each program is given ${
+      thousands(heavyRuns)
+    } interleavings and at most ${heavyPreemptions} preemptions; where the first are used up`,
+    "before all with one preemption more were run, those that were are counted under *explored* too. *all* means that there is",
+    `no interleaving with more. The tests run on every change what of this has at most ${
+      thousands(ciRuns)
+    } interleavings.`,
     "",
     ...sections.flatMap((section) => [section, ""])
   ].join("\n")

@@ -74,14 +74,14 @@ export const effect: Subject = {
       name: "a semaphore of one excludes",
       clauses: ["KIT-01"],
       program: mutualExclusion,
-      preemptions: { ci: 1, heavy: 2 }
+      preemptions: { ci: 1 }
     },
     { name: "a deferred is completed once", clauses: ["KIT-01"], program: firstOfTwo, preemptions: {} },
     {
       name: "a queue hands each item out once",
       clauses: ["KIT-01"],
       program: handedOutOnce,
-      preemptions: { ci: 1, heavy: 2 }
+      preemptions: { ci: 1 }
     },
     {
       name: "what was acquired is released, whoever interrupts",

@@ -14,8 +14,11 @@ export type Coverage =
    * others.
    */
   | { readonly _tag: "Exhaustive"; readonly reached: ReadonlyArray<"preemptions" | "timers" | "steps"> }
-  /** The first ones: the search ended at the bound on runs, or at the first failure. */
-  | { readonly _tag: "Partial"; readonly endedBy: "runs" | "failure" }
+  /**
+   * The first ones: the search ended at the bound on runs, or at the first failure. Up to `complete` preemptions it had
+   * run every one; `undefined` when not even those without a preemption.
+   */
+  | { readonly _tag: "Partial"; readonly endedBy: "runs" | "failure"; readonly complete: number | undefined }
   /** Those that were drawn. */
   | { readonly _tag: "Sampled"; readonly strategy: Exclude<Strategy["_tag"], "Exhaustive">; readonly seed: number }
 
@@ -50,6 +53,8 @@ export interface Report {
   readonly explored: number
   /** How many of them failed. */
   readonly failing: number
+  /** How many of those that were run had no preemption, one, two, and so on: what the next one would cost. */
+  readonly byPreemptions: ReadonlyArray<number>
   /** How many were given up because they would have repeated another one. */
   readonly redundant: number
   readonly coverage: Coverage
@@ -118,8 +123,12 @@ const describeCoverage = ({ coverage, preemptions, timers }: Report): string => 
       const within = bounds.length === 0 ? "every one" : `every one with ${bounds.join(" and ")}`
       return coverage.reached.includes("steps") ? `${within}, some cut at the bound on steps` : within
     }
-    case "Partial":
-      return coverage.endedBy === "runs" ? "ended by the bound on runs" : "ended by the first failure"
+    case "Partial": {
+      const ended = coverage.endedBy === "runs" ? "ended by the bound on runs" : "ended by the first failure"
+      return coverage.complete === undefined
+        ? ended
+        : `${ended}, after every one with at most ${plural(coverage.complete, "preemption")}`
+    }
     case "Sampled":
       return `${coverage.strategy.toLowerCase()}, seed ${coverage.seed}`
   }

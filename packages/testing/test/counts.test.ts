@@ -58,11 +58,17 @@ describe("Explore: counts", () => {
       assert.deepStrictEqual(free.coverage, { _tag: "Exhaustive", reached: ["preemptions"] })
 
       const cut = yield* Explore.run(program, { preemptions: 0, runs: 5 })
-      assert.deepStrictEqual(cut.coverage, { _tag: "Partial", endedBy: "runs" })
+      assert.deepStrictEqual(cut.coverage, { _tag: "Partial", endedBy: "runs", complete: undefined })
       assert.strictEqual(cut.explored, 5)
 
       const exact = yield* Explore.run(program, { preemptions: 0, runs: 6 })
       assert.deepStrictEqual(exact.coverage, free.coverage)
+
+      // What needs no preemption comes first, and was run to the last one.
+      const half = yield* Explore.run(program, { preemptions: 3, runs: 20 })
+      assert.deepStrictEqual(half.coverage, { _tag: "Partial", endedBy: "runs", complete: 0 })
+      assert.deepStrictEqual(half.byPreemptions, [6, 14])
+      assert.include(Report.summary(half), "ended by the bound on runs, after every one with at most 0 preemptions")
 
       const short = yield* Explore.run(program, { preemptions: 0, steps: 3 })
       assert.deepStrictEqual(short.coverage, { _tag: "Exhaustive", reached: ["preemptions", "steps"] })

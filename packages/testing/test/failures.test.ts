@@ -35,7 +35,7 @@ describe("Explore: failures", () => {
     () =>
       Effect.gen(function*() {
         const first = yield* Explore.run(lostUpdate)
-        assert.deepStrictEqual(first.coverage, { _tag: "Partial", endedBy: "failure" })
+        assert.deepStrictEqual(first.coverage, { _tag: "Partial", endedBy: "failure", complete: 0 })
         assert.strictEqual(first.failing, 1)
 
         const all = yield* Explore.run(lostUpdate, { failures: "all", preemptions: 2 })

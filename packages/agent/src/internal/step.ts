@@ -106,6 +106,8 @@ export class Step {
     if (slot.state !== "waiting" || this.#fault !== undefined) return
     const refusal = this.#refuse(slot)
     if (refusal !== undefined) return yield* this.#answer(slot, refusal)
+    // Here, in the operation that looked (1): what `#start` does begins in another one.
+    slot.state = "running"
     yield* this.#start(slot)
     if (mode === "exclusive") yield* this.#until(() => slot.state === "settled")
   })
@@ -153,7 +155,6 @@ export class Step {
   readonly #start = Effect.fnUntraced({ self: this }, function*(this: Step, slot: Slot) {
     const { log, publish, reason, registry } = this.#host
     const { arguments: args, request: { callId, metadata, name }, seq } = slot
-    slot.state = "running"
     publish({ _tag: "Started", call: seq, callId, name })
     const started = yield* Effect.exit(Effect.provideService(
       registry.start({

@@ -5,7 +5,7 @@ import type * as Report from "../Report.ts"
 import * as Strategy from "../Strategy.ts"
 import { narrate, runOne } from "./again.ts"
 import type { Settings } from "./machine.ts"
-import { plansOf } from "./searches.ts"
+import { type Plans, plansOf } from "./searches.ts"
 import { drive, type Subject } from "./session.ts"
 import { shrink, tighten } from "./shrink.ts"
 import { Tally } from "./tally.ts"
@@ -81,8 +81,9 @@ export const explore = Effect.fnUntraced(function*(subject: Subject, options: Op
     verdict: escapes.length > 0 || divergence !== undefined ? "unsound" : tally.failing > 0 ? "failed" : "passed",
     explored: tally.explored,
     failing: tally.failing,
+    byPreemptions: tally.byPreemptions,
     redundant: tally.redundant,
-    coverage: coverageOf(strategy, tally, plans.reached(), endedBy),
+    coverage: coverageOf(strategy, tally, plans, endedBy),
     preemptions: settings.preemptions,
     timers: settings.timers,
     outcomes,
@@ -99,10 +100,11 @@ export const explore = Effect.fnUntraced(function*(subject: Subject, options: Op
 const coverageOf = (
   strategy: Strategy.Strategy,
   tally: Tally,
-  reached: ReadonlyArray<"preemptions" | "timers">,
+  plans: Plans,
   endedBy: "runs" | "failure" | undefined
 ): Report.Coverage => {
-  if (endedBy !== undefined) return { _tag: "Partial", endedBy }
+  if (endedBy !== undefined) return { _tag: "Partial", endedBy, complete: plans.complete() }
   if (strategy._tag !== "Exhaustive") return { _tag: "Sampled", strategy: strategy._tag, seed: strategy.seed }
+  const reached = plans.reached()
   return { _tag: "Exhaustive", reached: tally.cut > 0 ? [...reached, "steps"] : reached }
 }

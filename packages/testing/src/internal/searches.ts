@@ -15,6 +15,8 @@ export interface Plans {
   readonly isNew: (machine: Machine, verdict: Verdict) => boolean
   /** Which bounds took a choice away. */
   readonly reached: () => ReadonlyArray<"preemptions" | "timers">
+  /** Up to how many preemptions every run was done, when there are still some left to do. */
+  readonly complete: () => number | undefined
 }
 
 export const plansOf = (strategy: Strategy, settings: Omit<Settings, "declared">): Plans => {
@@ -60,7 +62,8 @@ const deepening = (reduction: Reduction, settings: Settings): Plans => {
       timersBounded ||= machine.timersBounded
       return machine.preemptions === preemptions || verdict._tag === "Diverged"
     },
-    reached: () => [...bounded ? ["preemptions" as const] : [], ...timersBounded ? ["timers" as const] : []]
+    reached: () => [...bounded ? ["preemptions" as const] : [], ...timersBounded ? ["timers" as const] : []],
+    complete: () => preemptions === 0 ? undefined : preemptions - 1
   }
 }
 
@@ -69,7 +72,8 @@ const sampled = (runs: number, settings: Settings, make: (run: number) => Choose
   return {
     next: () => run < runs ? { chooser: make(run++), settings } : undefined,
     isNew: () => true,
-    reached: () => []
+    reached: () => [],
+    complete: () => undefined
   }
 }
 

@@ -17,6 +17,7 @@ export class Tally {
   failing = 0
   redundant = 0
   cut = 0
+  readonly byPreemptions: Array<number> = []
   divergence: Divergence | undefined
   readonly outcomes = new Map<string, End>()
   readonly failures = new Map<string, End>()
@@ -24,23 +25,29 @@ export class Tally {
   add(machine: Machine, verdict: Verdict): void {
     switch (verdict._tag) {
       case "Passed":
-        this.explored++
+        this.explore(machine)
         return met(this.outcomes, describe(verdict.outcome), machine)
       case "Failed":
-        this.explored++
+        this.explore(machine)
         this.failing++
         return met(this.failures, describeFault(verdict.fault), machine)
       case "Redundant":
         this.redundant++
         return
       case "Cut":
-        this.explored++
+        this.explore(machine)
         this.cut++
         return
       case "Diverged":
         this.divergence ??= verdict.divergence
         return
     }
+  }
+
+  private explore({ preemptions }: Machine): void {
+    this.explored++
+    while (this.byPreemptions.length <= preemptions) this.byPreemptions.push(0)
+    this.byPreemptions[preemptions]!++
   }
 }
 
