@@ -446,7 +446,7 @@ const log: ReadonlyArray<Mutant> = [
     file: `${src}/SessionLog.ts`,
     find: "decoded.success.seq === seq\n",
     replace: "decoded.success.seq > 0\n",
-    test: { file: logs, title: "imports nothing where a line is damaged, out of order or unbalanced" }
+    test: { file: logs, title: "a log in memory > imports nothing where a line is damaged" }
   },
   {
     name: "a log is imported into one that has events",
@@ -454,7 +454,7 @@ const log: ReadonlyArray<Mutant> = [
     file: `${src}/SessionLog.ts`,
     find: "ledger.seq > 0 ? \"NotEmpty\"",
     replace: "ledger.seq > 1_000 ? \"NotEmpty\"",
-    test: { file: logs, title: "of the lines the same log" }
+    test: { file: logs, title: "a log in memory > becomes lines, and of the lines the same log" }
   },
   {
     name: "a process of an earlier boot holds its lease",
