@@ -116,6 +116,7 @@ it.live(
         env: { ...process.env, QUIESCE_LINEAGE: `another:${mark}` },
         stdio: "ignore"
       })
+      yield* Effect.addFinalizer(() => Effect.sync(() => alive(length).forEach((pid) => process.kill(pid, "SIGKILL"))))
       // Its host was killed in the middle of a notice.
       guardian.stdin.end(`{"_tag":"Begin","mark":"${mark}","lead`)
       yield* exited(guardian)
