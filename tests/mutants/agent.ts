@@ -218,6 +218,14 @@ const scheduling: ReadonlyArray<Mutant> = [
     find: "(turn) => turn.cancel(\"disposed\"), { discard: true }",
     replace: "() => Effect.void, { discard: true }",
     test: { file: agents, title: "closes when its turn is quiet" }
+  },
+  {
+    name: "a stage is told of whichever call comes first",
+    clause: "TURN-02",
+    file: `${src}/internal/driver.ts`,
+    find: "call?.token === token",
+    replace: "call !== undefined",
+    test: { file: turns, title: "tell each stage of each call once" }
   }
 ]
 

@@ -763,4 +763,30 @@ describe("the events of a turn", () => {
         assert.deepInclude(progress, { call: 3, callId: "a", progress: { progress: 1, total: 2 } })
       }).pipe(Effect.scoped)
   )
+
+  it.effect(
+    cites("tell each stage of each call once, also where two have one label", "TURN-02"),
+    () =>
+      Effect.gen(function*() {
+        const a = held("a")
+        const { registry, turn } = yield* makeAgent([a.tool])
+        const current = yield* turn()
+        const told = yield* watch(current)
+        const running = yield* Effect.forkChild(current.step(step("a", "a")))
+        const runs = [yield* a.next, yield* a.next]
+        // Somebody else's, which has this label too.
+        const other = yield* Effect.forkChild(registry.execute({ callId: "a", name: "a", arguments: {} }))
+        runs.push(yield* a.next)
+        yield* settled
+        yield* current.cancelCall(4)
+        yield* settled
+        const stages = told.flatMap((event) => event._tag === "Stage" ? [event] : [])
+        const bodies = stages.filter(({ cancelling, stage }) => stage === "body" && cancelling === undefined)
+        assert.deepStrictEqual(bodies.map(({ call }) => call), [3, 4])
+        assert.deepStrictEqual([...new Set(stages.map(({ call }) => call))], [3, 4])
+        for (const run of runs) run.end(1)
+        yield* Fiber.join(running)
+        yield* Fiber.join(other)
+      }).pipe(Effect.scoped)
+  )
 })

@@ -153,11 +153,7 @@ export class Driver implements Turn.Turn {
   /** Our own news, and what the registry knows of our calls. */
   get events(): Stream.Stream<Turn.Event> {
     const { registry } = this.#settings
-    const stages = Stream.flatMap(
-      registry.changes,
-      ({ callId, name }) =>
-        Stream.unwrap(Effect.map(this.#stages(callId, name), (events) => Stream.fromIterable(events)))
-    )
+    const stages = Stream.flatMap(registry.changes, (change) => Stream.fromIterable(this.#stageOf(change)))
     const progress = Stream.callback<Turn.Event>((queue) =>
       registry.observe({
         progress: (call, progress) =>
@@ -171,26 +167,9 @@ export class Driver implements Turn.Turn {
     return Stream.merge(this.#news.stream, Stream.merge(stages, progress), { haltStrategy: "left" })
   }
 
-  /** The stages of our calls of this label and name: the registry's news do not say which call they are of. */
-  #stages(callId: string, name: string): Effect.Effect<ReadonlyArray<Turn.Event>> {
-    const slots =
-      this.#step?.slots.filter(({ call, request }) =>
-        call !== undefined && request.callId === callId && request.name === name
-      ) ?? []
-    return Effect.map(
-      Effect.forEach(slots, (slot) => Effect.map(slot.call!.status, (status) => ({ slot, status }))),
-      (seen) =>
-        seen.flatMap(({ slot, status }) =>
-          status === undefined
-            ? []
-            : [{
-              _tag: "Stage" as const,
-              ...of(slot),
-              stage: status.stage,
-              sinceMillis: status.sinceMillis,
-              cancelling: status.cancelling
-            }]
-        )
-    )
+  /** Of calls that others make with the same registry, and of ours that have settled, it tells nothing. */
+  #stageOf({ cancelling, sinceMillis, stage, token }: ToolRegistry.InFlight): ReadonlyArray<Turn.Event> {
+    const slot = this.#step?.slots.find(({ call }) => call?.token === token)
+    return slot === undefined ? [] : [{ _tag: "Stage", ...of(slot), stage, sinceMillis, cancelling }]
   }
 }
