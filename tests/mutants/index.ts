@@ -1,10 +1,13 @@
 /** Every mutant of the repository: one list per package. */
+import { acp } from "./acp.ts"
 import { agent } from "./agent.ts"
 import { bridgeMutants } from "./core-bridge.ts"
 import { callMutants } from "./core-call.ts"
 import { extremeMutants } from "./core-extremes.ts"
 import { registryMutants } from "./core-registry.ts"
 import { core } from "./core.ts"
+import { interop } from "./interop.ts"
+import { mcp } from "./mcp.ts"
 import type { Mutant } from "./Mutant.ts"
 import { node } from "./node.ts"
 import { testing } from "./testing.ts"
@@ -17,5 +20,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   ...extremeMutants,
   ...node,
   ...testing,
-  ...agent
+  ...agent,
+  ...acp,
+  ...mcp,
+  ...interop
 ]
