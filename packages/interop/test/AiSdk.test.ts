@@ -225,6 +225,7 @@ describe("a streamText that is aborted", () => {
     assert.deepStrictEqual(byId["2"], aborted)
     assert.deepStrictEqual(byId["3"], neverStarted)
     assert.strictEqual(stuck.runs.length, 1)
+    assert.deepStrictEqual(AiSdk.repair(repaired, await ledger.settled()), repaired)
     // The AI SDK goes on from the repaired history, and does not from the other.
     const goOn = (messages: Array<ModelMessage>) =>
       generateText({ model: scripted("done").model, messages: [...messages, user] })
