@@ -5,8 +5,9 @@
  * The last line printed is `N kills, N violations`; a violation of a history counts too.
  */
 import { Effect } from "effect"
-import { writeFileSync } from "node:fs"
-import { availableParallelism } from "node:os"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { availableParallelism, tmpdir } from "node:os"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { document } from "./document.ts"
 import { explain, history } from "./history.ts"
@@ -14,6 +15,9 @@ import { type Kill, type Killed, run } from "./kills.ts"
 
 const writes = process.argv.includes("--write")
 const [kills = 500, histories = 10_000] = process.argv.slice(2).filter((it) => !it.startsWith("--")).map(Number)
+
+const compiled = mkdtempSync(join(tmpdir(), "quiesce-compiled-"))
+process.on("exit", () => rmSync(compiled, { recursive: true, force: true }))
 
 let violations = 0
 const tell = (what: string, faults: ReadonlyArray<string>): void => {
@@ -29,7 +33,7 @@ let acknowledged = 0
 let marked = 0
 let unmarked = 0
 const one = async (index: number, kill: Kill): Promise<Killed> => {
-  const killed = await run(index, kill)
+  const killed = await run(index, kill, compiled)
   acknowledged += killed.acknowledged
   marked += killed.marked
   unmarked += killed.unmarked
@@ -54,6 +58,8 @@ const some = async (): Promise<void> => {
     await one(index, instant(index))
   }
 }
+// Gets to its end, and leaves its modules as compiled.
+await run(0, { _tag: "Boundary", at: Number.MAX_SAFE_INTEGER }, compiled)
 await Promise.all(Array.from({ length: availableParallelism() }, some))
 console.log(`${boundaries} write boundaries, ${kills - boundaries} instants, ${acknowledged} events acknowledged`)
 console.log(`${marked} calls closed that may have run, ${unmarked} that had not`)
