@@ -12,7 +12,7 @@ export interface Done {
 
 export const document = (done: Done): string => {
   const rows: ReadonlyArray<readonly [string, number]> = [
-    ["writers killed at a write boundary: one for each there is", done.boundaries],
+    ["writers killed at a write boundary: the first, the second, and so on to their end", done.boundaries],
     ["writers killed at an instant", done.instants],
     ["events they had acknowledged", done.acknowledged],
     ["calls that were open and whose body may have run: closed as `ABORTED`", done.marked],
