@@ -227,6 +227,25 @@ const ends: ReadonlyArray<Mutant> = [
   }
 ]
 
+const moments: ReadonlyArray<Mutant> = [
+  {
+    name: "an abort is lost before the transport has handed its requests on",
+    clause: "MCP-10",
+    file: `${src}/internal/session.ts`,
+    find: "if (cancelled !== undefined) this.connection.cancel(id, cancelled.cause)",
+    replace: "if (cancelled === null) this.#posts.clear()",
+    test: { file: http, title: "2025-11-25 > hears of an abort at every moment" }
+  },
+  {
+    name: "an abort is lost while the request is read",
+    clause: "MCP-10",
+    file: `${src}/HttpServer.ts`,
+    find: "if (signal?.aborted === true) listener()",
+    replace: "",
+    test: { file: http, title: "2026-07-28 > hears of an abort at every moment" }
+  }
+]
+
 const proxies: ReadonlyArray<Mutant> = [
   {
     name: "what the SDK says of an abort is taken for a failure",
@@ -305,4 +324,4 @@ const limits: ReadonlyArray<Mutant> = [
   }
 ]
 
-export const mcp: ReadonlyArray<Mutant> = [...requests, ...ends, ...proxies, ...limits]
+export const mcp: ReadonlyArray<Mutant> = [...requests, ...ends, ...moments, ...proxies, ...limits]

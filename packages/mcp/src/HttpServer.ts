@@ -286,9 +286,14 @@ class Sessional {
       counted = false
       if (--this.#users === 0 && !this.#stopped) this.#timer = this.#expire()
     }
-    const response = await f(over)
-    if (response.body === null || response.status >= 400) over()
-    return response
+    try {
+      const response = await f(over)
+      if (response.body === null || response.status >= 400) over()
+      return response
+    } catch (error) {
+      over()
+      throw error
+    }
   }
 
   stop(): void {
@@ -303,6 +308,8 @@ const listen = (
 ): () => void => {
   const stops = signals.map(([signal, heard]) => {
     const listener = () => heard(signal?.reason)
+    // It may have aborted while the request was read.
+    if (signal?.aborted === true) listener()
     signal?.addEventListener("abort", listener, { once: true })
     return () => signal?.removeEventListener("abort", listener)
   })

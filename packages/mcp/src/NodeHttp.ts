@@ -30,7 +30,9 @@ const respond = async (
   outgoing.once("close", () => {
     if (!outgoing.writableFinished) controller.abort()
   })
-  const { body, headers, status } = await server.handle(toRequest(incoming, controller.signal), options(incoming))
+  const request = toRequest(incoming, controller.signal)
+  if (request === undefined) return void outgoing.writeHead(400).end()
+  const { body, headers, status } = await server.handle(request, options(incoming))
   if (controller.signal.aborted) return body?.cancel()
   outgoing.writeHead(status, Object.fromEntries(headers))
   if (body === null) return void outgoing.end()
@@ -39,14 +41,17 @@ const respond = async (
   await pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), outgoing)
 }
 
-const toRequest = (incoming: IncomingMessage, signal: AbortSignal): Request => {
+/** `undefined` for what has no URL: its host is no name. */
+const toRequest = (incoming: IncomingMessage, signal: AbortSignal): Request | undefined => {
   const { headers: given, method = "GET", url = "/" } = incoming
   const headers = new Headers()
   for (const [name, value] of Object.entries(given)) {
     for (const one of Array.isArray(value) ? value : [value ?? ""]) headers.append(name, one)
   }
   const hasBody = method !== "GET" && method !== "HEAD"
-  return new Request(new URL(url, `http://${given.host ?? "localhost"}`), {
+  const address = `http://${given.host ?? "localhost"}${url}`
+  if (!URL.canParse(address)) return undefined
+  return new Request(address, {
     method,
     headers,
     signal,

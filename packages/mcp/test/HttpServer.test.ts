@@ -95,6 +95,31 @@ for (const revision of revisions) {
         )
     )
 
+    it.effect(
+      cites("hears of an abort at every moment, also while the request is read", "MCP-10", "MCP-08"),
+      () =>
+        served(({ open, post, registry }) =>
+          Effect.gen(function*() {
+            const session = yield* promise(() => open(revision))
+            for (let turns = 0; turns < 60; turns++) {
+              const host = new AbortController()
+              const asked = post(call(revision, turns, "wait", { key: `${turns}` }), {
+                ...session,
+                signal: host.signal
+              })
+              yield* promise(async () => {
+                for (let turn = 0; turn < turns; turn++) await null
+              })
+              host.abort()
+              const reading = yield* promise(() => asked)
+              yield* promise(() => reading.ended)
+              yield* registry.whenIdle
+              assert.deepStrictEqual(reading.frames.filter(({ result }) => result !== undefined), [])
+            }
+          })
+        )
+    )
+
     it.effect("leaves no listener on the signal of its host", () =>
       served(({ open, post }) =>
         Effect.gen(function*() {

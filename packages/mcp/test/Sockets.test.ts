@@ -93,6 +93,12 @@ describe("a server behind node:http", () => {
         assert.strictEqual(yield* status({ method: "PUT", body: "{}" }), 405)
         assert.strictEqual(yield* status({ method: "POST", body: "{}" }), 415)
         assert.strictEqual(yield* status({}), 405)
+        const hostless = yield* Effect.promise(() =>
+          new Promise<number | undefined>((resolve) =>
+            httpRequest(url, { headers: { host: "no name" } }, ({ statusCode }) => resolve(statusCode)).end()
+          )
+        )
+        assert.strictEqual(hostless, 400)
         assert.strictEqual(yield* status({ headers: { origin: "http://example.com" } }), 403)
       })
     ))

@@ -14,6 +14,8 @@ import * as Results from "./results.ts"
 type Receive = NonNullable<Transport["onmessage"]>
 
 export interface Options {
+  /** Told of each request that was taken up, before anybody else: it can be cancelled here. */
+  readonly arrived?: ((entry: Entry) => void) | undefined
   /** Told of each request that is over for its client: answered, or cancelled. */
   readonly over?: ((entry: Entry) => void) | undefined
 }
@@ -26,11 +28,13 @@ export class Connection implements Transport {
   onerror?: (error: Error) => void
   onmessage?: Receive
   readonly #wire: Transport
+  readonly #arrived: (entry: Entry) => void
   readonly #over: (entry: Entry) => void
   #end!: () => void
 
-  constructor(wire: Transport, { over = () => undefined }: Options = {}) {
+  constructor(wire: Transport, { arrived = () => undefined, over = () => undefined }: Options = {}) {
     this.#wire = wire
+    this.#arrived = arrived
     this.#over = over
     this.ended = new Promise((resolve) => this.#end = resolve)
   }
@@ -85,6 +89,8 @@ export class Connection implements Transport {
     if (Message.isRequest(message)) {
       const entry = this.inFlight.accept(message)
       if (entry === undefined) return this.#refuse(message.id)
+      this.#arrived(entry)
+      if (entry.cancelled) return
       return this.onmessage?.({ ...message, id: entry.key } as JSONRPCMessage, extra)
     }
     if (Message.isNotification(message) && message.method === "notifications/cancelled") {

@@ -15,6 +15,8 @@ import * as Message from "./message.ts"
 interface Post {
   readonly open: Set<Message.Id>
   readonly cancelled: Array<Message.Id>
+  /** Why all of it was cancelled, which may be before the transport has handed its requests on. */
+  cause?: { readonly cause: unknown }
 }
 
 export interface Options {
@@ -43,7 +45,10 @@ export class Session {
         }
       }
     )
-    this.connection = new Connection(this.#transport, { over: (entry) => this.#over(entry) })
+    this.connection = new Connection(this.#transport, {
+      arrived: (entry) => this.#arrived(entry),
+      over: (entry) => this.#over(entry)
+    })
   }
 
   /** The first request whose id cannot be had, which the transport must not see: it would lose the stream of the other. */
@@ -75,9 +80,15 @@ export class Session {
     return {
       response: response.finally(() => this.#settle(post)),
       cancel: (cause) => {
+        post.cause ??= { cause }
         for (const id of post.open) this.connection.cancel(id, cause)
       }
     }
+  }
+
+  #arrived({ id }: Entry): void {
+    const cancelled = this.#posts.get(id)?.cause
+    if (cancelled !== undefined) this.connection.cancel(id, cancelled.cause)
   }
 
   /** What the transport refused has not come to be in flight. */
