@@ -123,6 +123,30 @@ export const testing: ReadonlyArray<Mutant> = [
     test: { file: "packages/testing/test/counts.test.ts", title: "says which bound took something away" }
   },
   {
+    name: "an interleaving that ends otherwise when it is run again is believed",
+    clause: "KIT-03",
+    file: "packages/testing/src/internal/exploration.ts",
+    find: "if (now !== before)",
+    replace: "if (now === undefined)",
+    test: { file: "packages/testing/test/misuse.test.ts", title: "ends otherwise when it is run again" }
+  },
+  {
+    name: "a bound that is none ends the search before it begins",
+    clause: "KIT-01",
+    file: "packages/testing/src/internal/exploration.ts",
+    find: "if (Number.isSafeInteger(value) && value >= least) return value",
+    replace: "if (name !== \"\") return value",
+    test: { file: "packages/testing/test/misuse.test.ts", title: "a bound that is no whole number is refused" }
+  },
+  {
+    name: "an edge is used beyond its run, and nothing ever comes of it",
+    clause: "KIT-03",
+    file: "packages/testing/src/internal/edge.ts",
+    find: "if (machine.isOver)",
+    replace: "if (machine === undefined)",
+    test: { file: "packages/testing/test/misuse.test.ts", title: "an edge that outlived its run" }
+  },
+  {
     name: "a replay of a changed program passes for one of the old",
     clause: "KIT-02",
     file: "packages/testing/src/internal/again.ts",

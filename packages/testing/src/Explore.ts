@@ -37,7 +37,7 @@ export type Program<A, E, R = never> = Effect.Effect<A, E, R | Edge | Scope.Scop
 
 type Services<R> = Exclude<R, Edge | Scope.Scope>
 
-/** How far an exploration goes. */
+/** How far an exploration goes. A bound that is no whole number is a defect. */
 export interface Options {
   /** What the report is called. */
   readonly name?: string | undefined
@@ -168,9 +168,13 @@ const exclusively = <B, A, E, R>(
   use: (subject: Subject) => Effect.Effect<B>,
   program: Program<A, E, R>
 ): Effect.Effect<B, never, Services<R>> =>
-  Effect.contextWith((context: Context.Context<Services<R>>) =>
-    isExplored()
-      ? Effect.die(new Error("An explored program cannot explore"))
-      // The program's other services are in `context`; scope and edge are added for each run.
-      : exclusive.withPermit(use({ program: program as Subject["program"], context }))
-  )
+  Effect.contextWith((context: Context.Context<Services<R>>) => {
+    if (isExplored()) return Effect.die(new Error("An explored program cannot explore"))
+    if (!Effect.isEffect(program)) {
+      return Effect.die(
+        new TypeError("A program is an Effect; of an asynchronous function, Explore.fromPromise makes one")
+      )
+    }
+    // The program's other services are in `context`; scope and edge are added for each run.
+    return exclusive.withPermit(use({ program: program as Subject["program"], context }))
+  })

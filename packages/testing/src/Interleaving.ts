@@ -52,9 +52,9 @@ export const encode = (bounds: { readonly preemptions: number; readonly timers: 
   return `p${bounds.preemptions}t${bounds.timers}:${picks}!${checksum(path)}`
 }
 
-/** Reads a replay string. */
+/** Reads a replay string, whatever white space was copied with it. */
 export const decode = (replay: string): Result.Result<Decisions, MalformedReplay> => {
-  const match = /^p(\d{1,9})t(\d{1,9}):((?:[0-9a-zA-Z]|_[0-9a-z]{3})*)!([0-9a-z]{4})$/.exec(replay)
+  const match = /^\s*p(\d{1,9})t(\d{1,9}):((?:[0-9a-zA-Z]|_[0-9a-z]{3})*)!([0-9a-z]{4})\s*$/.exec(replay)
   if (match === null) return Result.fail(new MalformedReplay({ replay }))
   const picks: Array<number> = []
   for (const [token] of match[3]!.matchAll(/_...|./g)) {

@@ -32,6 +32,8 @@ export interface Outcome {
 /** One way for the program to go wrong. */
 export interface Failure {
   readonly message: string
+  /** The line of the program that the error comes from, where it says so. */
+  readonly where: string | undefined
   readonly count: number
   /** As it was met first. */
   readonly found: Interleaving.Interleaving
@@ -87,6 +89,7 @@ export const format = (
     lines.push(
       "",
       `  ${failure.message.replaceAll("\n", "\n  ")}`,
+      ...failure.where === undefined ? [] : [`    at ${failure.where}`],
       `    in ${failure.count.toLocaleString("en")} of them, at least: ${Interleaving.format(failure.minimal)}`,
       `    replay: ${call(failure.minimal.replay)}`
     )
@@ -103,11 +106,19 @@ export const format = (
   if (report.outcomes.length > 0) {
     lines.push("", "  outcomes")
     for (const { count, outcome, witness } of report.outcomes) {
-      lines.push(`    ${count.toLocaleString("en")} × ${outcome}, as in: ${Interleaving.format(witness)}`)
+      lines.push(`    ${count.toLocaleString("en")} × ${line(outcome)}, as in: ${Interleaving.format(witness)}`)
     }
   }
   if (report.omitted > 0) lines.push("", `  and ${plural(report.omitted, "further way")} to end`)
   return lines.join("\n")
+}
+
+/** Wide enough for a call's result, and not for a page. */
+const maxLine = 160
+
+const line = (text: string): string => {
+  const flat = text.replaceAll(/\s*\n\s*/g, " ")
+  return flat.length > maxLine ? `${flat.slice(0, maxLine)}…` : flat
 }
 
 const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`

@@ -40,13 +40,17 @@ export const narrate = Effect.fnUntraced(function*(
   settings: Settings
 ) {
   const narrator = new Narrator()
-  yield* run({ chooser: replaying(path.picks), settings: { ...settings, preemptions }, narrator })
+  const { verdict } = yield* run({
+    chooser: replaying(path.picks),
+    settings: { ...settings, preemptions },
+    narrator
+  })
   const interleaving: Interleaving.Interleaving = {
     words: narrator.words(),
     replay: Interleaving.encode({ preemptions, timers: settings.timers }, path),
     preemptions
   }
-  return interleaving
+  return { interleaving, verdict }
 })
 
 /** Runs the interleaving behind a replay string, and notices when the program has changed since. */

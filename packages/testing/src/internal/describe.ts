@@ -1,7 +1,7 @@
 /** Values and faults in words. */
 import type * as Cause from "effect/Cause"
 import { inspect } from "node:util"
-import type { Fault } from "./verdict.ts"
+import type { Fault, Verdict } from "./verdict.ts"
 
 /** Enough to see a tool result whole, and not a whole registry. */
 const depth = 6
@@ -17,12 +17,29 @@ export const describe = (value: unknown): string => {
 export const describeError = (error: unknown): string => {
   try {
     if (!(error instanceof Error)) return describe(error)
+    // What was expected, and what it was instead, the message says.
+    if (error.name === "AssertionError") return `${error.name}: ${error.message.trim()}`
     const fields = Object.entries(error).filter(([key]) => key !== "name" && key !== "message" && key !== "stack")
     const detail = fields.length === 0 ? "" : ` ${describe(Object.fromEntries(fields))}`
     return `${error.name}: ${error.message}${detail}`
   } catch {
     // A hostile value may throw from any of its traps.
     return "an error that cannot be inspected"
+  }
+}
+
+/** The end of a run, as it is told apart from others. */
+export const describeVerdict = (verdict: Verdict): string => {
+  switch (verdict._tag) {
+    case "Passed":
+      return describe(verdict.outcome)
+    case "Failed":
+      return describeFault(verdict.fault)
+    case "Diverged":
+      return "other decisions"
+    case "Redundant":
+    case "Cut":
+      return "too many steps"
   }
 }
 

@@ -12,6 +12,7 @@ export class LiveEdge implements Edge.Shape {
 
   action(label: string, run: () => void, touches?: Edge.Touches): Edge.Action {
     const machine = this.machine
+    if (machine.isOver) throw new Error(`"${label}" comes after its run: every run has an edge of its own`)
     const step = machine.makeStep(
       "outside",
       label,
@@ -60,6 +61,7 @@ export class LiveEdge implements Edge.Shape {
   }
 
   choose<const A>(label: string, values: ReadonlyArray<A>): A {
+    if (values.length === 0) throw new Error(`"${label}" offers no value to choose`)
     return values[this.machine.value(label, values)]!
   }
 

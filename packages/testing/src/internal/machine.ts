@@ -55,6 +55,8 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
   readonly conclusions: Array<Statement> = []
   readonly narrator: Narrator | undefined
   isExploring = true
+  /** Whether the run was judged. */
+  isOver = false
   /** Whether the bounds on preemptions and on timers took a choice away. */
   bounded = false
   timersBounded = false
@@ -139,6 +141,7 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
 
   /** Judges the run, once nothing can move any more. */
   conclude(): Verdict {
+    this.isOver = true
     if (this.decisions.over !== undefined) return this.decisions.over
     const exit = this.main?.pollUnsafe()
     if (exit === undefined) this.fail({ _tag: "Hung" })

@@ -23,7 +23,7 @@ export const capture = (): Error => {
 }
 
 export const originOf = (captured: Error): Origin => {
-  const frames = (captured.stack ?? "").split("\n").slice(1)
+  const frames = framesOf(captured)
   // First come the kit's own frames, then Node, then whoever called Node.
   const node = frames.findIndex(isNode)
   const caller = frames.findIndex((frame, i) => i > node && !isNode(frame) && !frame.includes(kit))
@@ -33,7 +33,22 @@ export const originOf = (captured: Error): Origin => {
   return { called, where }
 }
 
+/** The line of the program that an error comes from. */
+export const whereOf = (error: unknown): string | undefined => {
+  try {
+    if (!(error instanceof Error) || typeof error.stack !== "string") return undefined
+    const thrower = framesOf(error).find(isProgram)
+    return thrower === undefined ? undefined : place(thrower)
+  } catch {
+    // A hostile error may throw from its getters.
+    return undefined
+  }
+}
+
 const kit = fileURLToPath(new URL("..", import.meta.url))
+
+const framesOf = ({ stack }: Error): ReadonlyArray<string> =>
+  (stack ?? "").split("\n").filter((line) => line.trimStart().startsWith("at "))
 
 const isNode = (frame: string): boolean => frame.includes("(node:") || frame.includes("at node:")
 

@@ -10,6 +10,23 @@ export type Fault =
   | { readonly _tag: "Unhandled"; readonly error: unknown }
   | { readonly _tag: "ActionThrew"; readonly label: string; readonly error: unknown }
 
+/** What was thrown or failed with, where something was. */
+export const errorOf = (fault: Fault): unknown => {
+  switch (fault._tag) {
+    case "Failed": {
+      const [reason] = fault.exit.cause.reasons.filter((reason) => reason._tag !== "Interrupt")
+      return reason?._tag === "Fail" ? reason.error : reason?.defect
+    }
+    case "Violated":
+      return fault.detail
+    case "Unhandled":
+    case "ActionThrew":
+      return fault.error
+    case "Hung":
+      return undefined
+  }
+}
+
 /** How a run ended. */
 export type Verdict =
   | { readonly _tag: "Passed"; readonly outcome: unknown }
