@@ -123,13 +123,15 @@ const line = (text: string): string => {
 
 const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`
 
+const atMost = (count: number, what: string): string => count === 0 ? `no ${what}` : `at most ${plural(count, what)}`
+
 const describeCoverage = ({ coverage, preemptions, timers }: Report): string => {
   switch (coverage._tag) {
     case "Exhaustive": {
       if (coverage.reached.length === 0) return "every one there is"
       const bounds = [
-        ...coverage.reached.includes("preemptions") ? [`at most ${plural(preemptions, "preemption")}`] : [],
-        ...coverage.reached.includes("timers") ? [`at most ${plural(timers, "early timer")}`] : []
+        ...coverage.reached.includes("preemptions") ? [atMost(preemptions, "preemption")] : [],
+        ...coverage.reached.includes("timers") ? [atMost(timers, "early timer")] : []
       ]
       const within = bounds.length === 0 ? "every one" : `every one with ${bounds.join(" and ")}`
       return coverage.reached.includes("steps") ? `${within}, some cut at the bound on steps` : within
@@ -138,7 +140,7 @@ const describeCoverage = ({ coverage, preemptions, timers }: Report): string => 
       const ended = coverage.endedBy === "runs" ? "ended by the bound on runs" : "ended by the first failure"
       return coverage.complete === undefined
         ? ended
-        : `${ended}, after every one with at most ${plural(coverage.complete, "preemption")}`
+        : `${ended}, after every one with ${atMost(coverage.complete, "preemption")}`
     }
     case "Sampled":
       return `${coverage.strategy.toLowerCase()}, seed ${coverage.seed}`

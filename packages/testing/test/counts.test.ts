@@ -68,7 +68,7 @@ describe("Explore: counts", () => {
       const half = yield* Explore.run(program, { preemptions: 3, runs: 20 })
       assert.deepStrictEqual(half.coverage, { _tag: "Partial", endedBy: "runs", complete: 0 })
       assert.deepStrictEqual(half.byPreemptions, [6, 14])
-      assert.include(Report.summary(half), "ended by the bound on runs, after every one with at most 0 preemptions")
+      assert.include(Report.summary(half), "ended by the bound on runs, after every one with no preemption")
 
       const short = yield* Explore.run(program, { preemptions: 0, steps: 3 })
       assert.deepStrictEqual(short.coverage, { _tag: "Exhaustive", reached: ["preemptions", "steps"] })

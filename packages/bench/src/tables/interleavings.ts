@@ -30,11 +30,15 @@ const promises = Effect.flatMap(Edge.Edge, (edge) =>
     { concurrency: "unbounded", discard: true }
   ))
 
-/** A call through the registry that the outside world may abort at every moment. */
+/**
+ * A call through the registry that the outside world may abort at every moment. The tool is defined once, as tools are;
+ * the registry is every run's own, since a run must make what it changes.
+ */
+let edge: Edge.Shape
+const layer = Ours.layer(Ours.full, () => edge.promise("the body ends", () => "done"))
 const call = Effect.gen(function*() {
-  const edge = yield* Edge.Edge
-  const layer = Ours.layer(Ours.full, () => edge.promise("the body ends", () => "done"))
-  const { executePromise } = Context.get(yield* Layer.build(layer), ToolRegistry)
+  edge = yield* Edge.Edge
+  const { executePromise } = Context.get(yield* Edge.setup(Layer.build(layer)), ToolRegistry)
   const { signal } = edge.controller("the caller aborts")
   yield* Effect.callback<void>((resume) => {
     void executePromise({ callId: "1", name: "search", arguments: parameters, signal }).then(() => resume(Effect.void))
