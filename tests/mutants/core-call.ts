@@ -169,8 +169,8 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "a result is published while a child fiber of a stage is alive",
     clause: "CALL-07",
     file: `${src}/internal/pipeline.ts`,
-    find: "  return () => call.registry.publish(call, finalize(call, outcome, contexts))",
-    replace: "  const result = call.registry.publish(call, finalize(call, outcome, contexts))\n  return () => result",
+    find: "  return () => call.registry.publish(call, finalize(call, outcome))",
+    replace: "  const result = call.registry.publish(call, finalize(call, outcome))\n  return () => result",
     test: {
       file: `${test}/Quiescence.test.ts`,
       title: "a child fiber that a stage leaves running > of a wrapper is interrupted"
@@ -179,9 +179,9 @@ export const callMutants: ReadonlyArray<Mutant> = [
   {
     name: "the contexts of a cancelled call are dropped",
     clause: "CALL-08",
-    file: `${src}/internal/pipeline.ts`,
-    find: "[attempted, call.deferred]",
-    replace: "[attempted, call.cancellation === undefined ? call.deferred : []]",
+    file: `${src}/internal/call.ts`,
+    find: "    return this.bodyContexts.length + this.wrapperContexts.length === 0\n",
+    replace: "    return this.cancellation !== undefined\n",
     test: {
       file: `${test}/Quiescence.test.ts`,
       title: "start > a body that is a promise function > cancelled after it was invoked"

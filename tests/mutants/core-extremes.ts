@@ -141,16 +141,16 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
     name: "two calls wait for each other for ever",
     clause: "CALL-28",
     file: `${src}/registry.ts`,
-    find: "if (other.inside.has(call) && concerns(other, own)) return true",
-    replace: "if (other.inside.has(call) && concerns(other, own)) return false",
+    find: "{ for (const around of waiter.inside) held.add(around) }",
+    replace: "{ held.has(call) }",
     test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "whenIdle in two calls at once" }
   },
   {
     name: "a call that waits is waited for by nobody around it",
     clause: "CALL-28",
     file: `${src}/registry.ts`,
-    find: "if (other.inside.has(call) && concerns(other, own)) return true",
-    replace: "if (other.inside.has(call)) return true",
+    find: "        if (concerns(waiter, call)) {",
+    replace: "        if (waiter) {",
     test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "whoever waits around a call that waits, too" }
   },
   {
@@ -198,5 +198,56 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
       file: `${test}/Faults.stray.test.ts`,
       title: "what a wrapper leaves to be run later so is never run"
     }
+  },
+  {
+    name: "only two calls that wait for each other are noticed, not more in a circle",
+    clause: "CALL-28",
+    file: `${src}/registry.ts`,
+    find: "    for (const call of held) {\n",
+    replace: "    for (const call of calls) {\n",
+    test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "in a circle of 3" }
+  },
+  {
+    name: "of those around whoever waits, only the innermost counts as waited for",
+    clause: "CALL-28",
+    file: `${src}/registry.ts`,
+    find: "    const held = new Set(calls)\n",
+    replace: "    const held = new Set([...calls].slice(0, 1))\n",
+    test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "waits for one around that which ends it" }
+  },
+  {
+    name: "a circle of waits through another registry is not noticed",
+    clause: "CALL-28",
+    file: `${src}/registry.ts`,
+    find: "        if (concerns(waiter, call)) {",
+    replace: "        if (concerns(waiter, call) && call.registry === [...calls][0]?.registry) {",
+    test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "shutdown of two registries" }
+  },
+  {
+    name: "of calls that wait for each other the first goes on first",
+    clause: "CALL-28",
+    file: `${src}/registry.ts`,
+    find: "Array.from(this.#waiters).reverse()",
+    replace: "Array.from(this.#waiters)",
+    test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "the one that began to later goes on first" }
+  },
+  {
+    name: "a post-policy that ends its fiber takes the contexts of those before it along",
+    clause: "CALL-23",
+    file: `${src}/call.ts`,
+    find: "    if (this.reviewedContexts !== undefined) return this.reviewedContexts\n",
+    replace: "    if (this.reviewedContexts !== undefined && this.fiber?.pollUnsafe()) return this.reviewedContexts\n",
+    test: {
+      file: `${test}/Faults.stray.test.ts`,
+      title: "contexts stay when a later post-policy goes on with what is no effect, at once"
+    }
+  },
+  {
+    name: "a registry takes more wrappers than a stack has room for",
+    clause: ["CALL-01", "CALL-32"],
+    file: `${src}/build.ts`,
+    find: "wrappers.length > maxWrappers",
+    replace: "wrappers.length > maxWrappers * 2",
+    test: { file: `${test}/Depth.test.ts`, title: "with more wrappers than a stack has room for" }
   }
 ]

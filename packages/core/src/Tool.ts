@@ -76,7 +76,11 @@ export interface Options<P extends Shape, S extends Shape, F extends Shape> {
   readonly description: string
   readonly parameters: P
   readonly success: S
-  /** What the body may fail with, so that a failure crosses a log or a wire and comes back typed. Default: never. */
+  /**
+   * What the body may fail with, so that a failure crosses a log or a wire and comes back typed. What the schema writes is
+   * published as `error.detail`, beside the failure's name and message; where it writes nothing there is no detail. Default:
+   * never, and what a failure holds in fields of its own is its detail.
+   */
   readonly failure?: F | undefined
   /** The body's budget: positive and at most 2^31−1 ms, what a platform timer can count. A model never sees it. */
   readonly timeout?: Duration.Input | undefined

@@ -177,7 +177,11 @@ const asPromise = <A, E>(work: Work<A, E>, context: Context.Context<never>): Pro
 /** The fiber that runs a wrapper has the lease in its context already. */
 const leased = <A, E>(self: Effect.Effect<A, E, Dispatch>): Effect.Effect<A, E> => self as Effect.Effect<A, E>
 
-/** Sets the wrappers, the first outermost. An application writes one list, in the order the reader sees. */
+/**
+ * Sets the wrappers, the first outermost. An application writes one list, in the order the reader sees.
+ *
+ * **Limits**: 128, composed ones counted by their parts. A registry with more is not built, which is a defect.
+ */
 export const layer = (wrappers: ReadonlyArray<Wrapper>): Layer.Layer<never> => Wiring.layer(Current, wrappers)
 
 /** The same for wrappers whose making needs services: they are captured when the layer is built. */

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type Json, type ToolCall, type ToolRegistry, type ToolResult, Wrapper } from "@quiesce/core"
-import { Deferred, Effect, Fiber } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
 import * as Cancellation from "../src/internal/cancellation.ts"
@@ -140,6 +140,40 @@ it.effect(
           : Effect.map(Effect.suspend(() => registry!.execute(next(call))), valueOf))
       registry = yield* makeRegistry([nest], Wrapper.layer(Array.from({ length: 100 }, () => (next) => next)))
       assert.strictEqual(valueOf(yield* registry.execute({ callId: "50", name: "nest", arguments: {} })), "found")
+    })
+)
+
+const plain: Wrapper.Wrapper = (next) => next
+const bound = 128
+
+it.effect(
+  cites(
+    "a call inside as many wrappers as a registry takes, of promise functions, too, is made and cancelled",
+    "CALL-01"
+  ),
+  () =>
+    Effect.gen(function*() {
+      const promises = Wrapper.fromPromise((next, _, { signal }) => next(signal))
+      const registry = yield* makeRegistry(
+        [effectTool("tool", () => Effect.succeed("found")), effectTool("hangs", () => Effect.never)],
+        Wrapper.layer(Array.from({ length: bound }, () => promises))
+      )
+      assert.strictEqual(valueOf(yield* registry.execute({ callId: "a", name: "tool", arguments: {} })), "found")
+      const call = yield* registry.start({ callId: "b", name: "hangs", arguments: {} })
+      yield* call.cancel()
+      assert.include(valueOf(yield* call.result), "ABORTED")
+    })
+)
+
+it.effect(
+  cites("a registry is not built with more wrappers than a stack has room for, and says so", "CALL-01", "CALL-32"),
+  () =>
+    Effect.gen(function*() {
+      const parts = Array.from({ length: bound }, () => plain)
+      const exit = yield* Effect.exit(makeRegistry([], Wrapper.layer([plain, Wrapper.compose(...parts)])))
+      const defect = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+      assert.instanceOf(defect, RangeError)
+      assert.strictEqual(defect.message, "a registry takes 128 wrappers, and was given 129")
     })
 )
 

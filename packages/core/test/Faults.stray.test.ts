@@ -175,6 +175,22 @@ it.effect(
 )
 
 it.effect.each(goesOn)(
+  cites("contexts stay when a later post-policy goes on with what is no effect, %s", "CALL-23"),
+  ([, effect]) =>
+    Effect.gen(function*() {
+      const tool = effectTool("tool", (_, call) => Effect.sync(() => (call.deferContext("of the body"), "done")))
+      const attach: Policy.Post = () => Effect.succeed(Policy.accept({ contexts: ["of a review"] }))
+      const host = yield* Faces.start.open({
+        tools: [tool],
+        policy: Policy.sequence({ post: attach }, { post: () => effect })
+      })
+      const result = failureOf(yield* (yield* host.call("tool")).result)
+      assert.strictEqual(result.error.code, "POLICY_FAILURE")
+      assert.deepStrictEqual(result.contexts, ["of the body", "of a review"])
+    })
+)
+
+it.effect.each(goesOn)(
   cites("a body that goes on with what is no effect, %s, is over once its scope is closed", "CALL-07", "CALL-31"),
   ([, effect]) =>
     Effect.gen(function*() {

@@ -273,6 +273,99 @@ describe("waiting for quiescence from inside a call", () => {
       })
   )
 
+  /** A tool whose body waits for `wait` once `begin` is done, whatever happens to its call. */
+  const waiter = (name: string, begin: Deferred.Deferred<void>, wait: () => Effect.Effect<unknown>) =>
+    effectTool(name, () => Effect.uninterruptible(Effect.as(Effect.andThen(Deferred.await(begin), wait), 1)))
+
+  it.effect.each([2, 3, 5])(
+    cites("ends of registrations wait for no call that waits for theirs, in a circle of %d", "CALL-28"),
+    (size) =>
+      Effect.gen(function*() {
+        const registry = yield* makeRegistry([])
+        const begin = yield* Deferred.make<void>()
+        const scopes = yield* Effect.forEach(Array.from({ length: size }), () => Scope.make())
+        yield* Effect.forEach(scopes, (scope, index) => {
+          const endNext = () => Scope.close(scopes[(index + 1) % size]!, Exit.void)
+          return Scope.provide(registry.register(waiter(`tool ${index}`, begin, endNext)), scope)
+        })
+        const calls = yield* Effect.forEach(scopes, (_, index) => registry.start(input(`tool ${index}`)))
+        yield* Deferred.succeed(begin, undefined)
+        yield* Effect.yieldNow
+        assert.deepStrictEqual(yield* registry.inFlight, [])
+        assert.deepStrictEqual(
+          (yield* Effect.forEach(calls, ({ result }) => result)).map(codeOf),
+          calls.map(() => "ABORTED")
+        )
+      })
+  )
+
+  it.effect(
+    cites("the end of a registration waits for no call that waits for one around that which ends it", "CALL-28"),
+    () =>
+      Effect.gen(function*() {
+        const begin = yield* Deferred.make<void>()
+        const [ofOuter, ofOther] = [yield* Scope.make(), yield* Scope.make()]
+        const registry: ToolRegistry.Shape = yield* makeRegistry([
+          waiter("inner", begin, () => Scope.close(ofOther, Exit.void))
+        ])
+        const outer = effectTool(
+          "outer",
+          () => Effect.uninterruptible(Effect.as(Effect.suspend(() => registry.execute(input("inner"))), 1))
+        )
+        yield* Scope.provide(registry.register(outer), ofOuter)
+        yield* Scope.provide(
+          registry.register(waiter("other", begin, () => Scope.close(ofOuter, Exit.void))),
+          ofOther
+        )
+        yield* registry.start(input("outer"))
+        yield* registry.start(input("other"))
+        yield* Deferred.succeed(begin, undefined)
+        yield* Effect.yieldNow
+        assert.deepStrictEqual(yield* registry.inFlight, [])
+      })
+  )
+
+  it.effect.each(waits)(
+    cites("%s of two registries, each in a call of the other, does not last for ever", "CALL-28"),
+    ([, wait]) =>
+      Effect.gen(function*() {
+        const begin = yield* Deferred.make<void>()
+        let apart: ToolRegistry.Shape | undefined
+        const registry: ToolRegistry.Shape = yield* makeRegistry([waiter("here", begin, () => wait(apart!))])
+        apart = yield* makeRegistry([waiter("there", begin, () => wait(registry))])
+        yield* registry.start(input("here"))
+        yield* apart.start(input("there"))
+        yield* Deferred.succeed(begin, undefined)
+        yield* Effect.yieldNow
+        assert.deepStrictEqual([...(yield* registry.inFlight), ...(yield* apart.inFlight)], [])
+      })
+  )
+
+  it.effect(
+    cites("of two calls that wait, the one that began to later goes on first, and the other waits for it", "CALL-28"),
+    () =>
+      Effect.gen(function*() {
+        let registry: ToolRegistry.Shape | undefined
+        const begin = yield* Deferred.make<void>()
+        const ended: Array<string> = []
+        const waiting = effectTool("waiting", (_, call) =>
+          Effect.andThen(
+            Effect.suspend(() => registry!.whenIdle),
+            Effect.sleep("1 second")
+          ).pipe(
+            Effect.andThen(Effect.sync(() => ended.push(call.callId)))
+          ))
+        registry = yield* makeRegistry([waiting])
+        yield* registry.start(input("waiting", "first"))
+        yield* registry.start(input("waiting", "second"))
+        yield* Deferred.succeed(begin, undefined)
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(ended, ["second"])
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(ended, ["second", "first"])
+      })
+  )
+
   it.effect(
     cites("whoever waits around a call that waits, too, waits until that is over", "CALL-28"),
     () =>

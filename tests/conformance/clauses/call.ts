@@ -102,7 +102,9 @@ export const call = {
       "`Observer.notQuiescent`), again with back-off, and never released early.",
     "CALL-28": "`shutdown` refuses new calls (ABORTED_BEFORE_DISPATCH, reason Shutdown), cancels all calls, waits " +
       "for quiescence; closing the registry's scope does the same. `whenIdle` resolves when nothing is in flight. " +
-      "Called from inside a call, none of them waits for that call or its ancestors.",
+      "Called from inside a call, none of them waits for that call or its ancestors, nor for a call that waits for " +
+      "them in the same way, itself or by way of others; the latest to begin waiting goes on first. The end of a " +
+      "registration is one of them.",
     "CALL-29": "One call's cancellation, failure or hang touches no other call.",
     "CALL-30": "Types: the promise face requires `readonly signal: AbortSignal` (omission is a compile error, no " +
       "overload, no default); policies, observers and bodies get readonly views; a wrapper cannot drop or forge the " +

@@ -22,9 +22,18 @@ export const Grace: Context.Reference<Duration.Input> = Context.Reference<Durati
   defaultValue: () => "5 seconds"
 })
 
-/** Makes a registry without tools. Who makes it must shut it down. */
+/**
+ * How many wrappers a registry takes, composed ones counted by their parts. They run inside one another on one stack, which
+ * has room for some 450 with nothing else on it.
+ */
+const maxWrappers = 128
+
+/** Makes a registry without tools. Who makes it must shut it down. Throws for more wrappers than a stack has room for. */
 export const build = (context: Context.Context<never>): Registry => {
   const wrappers = flatten(Context.get(context, Wrapper.Current))
+  if (wrappers.length > maxWrappers) {
+    throw new RangeError(`a registry takes ${maxWrappers} wrappers, and was given ${wrappers.length}`)
+  }
   const policy = Context.get(context, Policy.Current)
   const services = {
     policy: { pre: preOf(policy) },

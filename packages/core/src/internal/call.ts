@@ -78,6 +78,8 @@ export class Call implements Ward.Ward, Stoppable {
   readonly works: Array<Work<any, any>> = []
   readonly bodyContexts: Array<Json> = []
   readonly wrapperContexts: Array<Json> = []
+  /** Kept here, since a later review can end the fiber. */
+  reviewedContexts: ReadonlyArray<Json> | undefined = undefined
   readonly residue: Array<ToolResult.Residue> = []
 
   fiber: Fiber.Fiber<unknown, unknown> | undefined = undefined
@@ -163,8 +165,9 @@ export class Call implements Ward.Ward, Stoppable {
     return this.#owner
   }
 
-  /** What body and wrappers deferred, in this order. */
-  get deferred(): ReadonlyArray<Json> {
+  /** What body and wrappers deferred, in this order, or what the reviews so far made of it. */
+  get contexts(): ReadonlyArray<Json> {
+    if (this.reviewedContexts !== undefined) return this.reviewedContexts
     return this.bodyContexts.length + this.wrapperContexts.length === 0
       ? Outcome.none
       : [...this.bodyContexts, ...this.wrapperContexts]

@@ -34,7 +34,7 @@ export const pipeline = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Publish> {
   if (fault === undefined) {
     const refused = materialize(call)
-    if (refused !== undefined) return publish(call, refused, Outcome.none)
+    if (refused !== undefined) return publish(call, refused)
     if (needsStack(call)) yield* Effect.yieldNow
   }
 
@@ -45,10 +45,10 @@ export const pipeline = Effect.fnUntraced(function*(
 
   // Post-policy: uninterruptible, and with the body quiet. Each review sees what the ones before made of the outcome.
   call.hear()
-  let reviewed: Reviewed = [attempted, call.deferred]
+  let outcome = attempted
   for (const post of call.registry.services.reviews) {
-    if (Outcome.isFinal(reviewed[0])) break
-    reviewed = yield* review(call, post, reviewed)
+    if (Outcome.isFinal(outcome)) break
+    outcome = yield* review(call, post, outcome)
   }
 
   // Policies, wrappers and approval channels may have left calls of their own running: they end first.
@@ -56,8 +56,7 @@ export const pipeline = Effect.fnUntraced(function*(
   const nested = call.close()
   if (nested !== undefined) yield* endNested(nested)
 
-  const [outcome, contexts] = reviewed
-  return publish(call, Outcome.unlessCancelled(call, outcome), contexts)
+  return publish(call, Outcome.unlessCancelled(call, outcome))
 })
 
 /** Shows the call its frozen JSON and begins to listen to its caller, or says why the call will not begin. */
@@ -139,65 +138,66 @@ const endWorks = (call: Call): Effect.Effect<void> =>
 const endNested = (owner: Owner): Effect.Effect<void> =>
   Effect.callback((resume) => owner.end(() => resume(Effect.void)))
 
-type Reviewed = readonly [outcome: Outcome.Outcome, contexts: ReadonlyArray<Json>]
-
 /** One post-policy. A cancellation that comes while it runs replaces a success; a block or a fault is the last word. */
 const review = Effect.fnUntraced(function*(
   call: Call,
   post: Policy.Post,
-  [outcome, contexts]: Reviewed
-): Effect.fn.Return<Reviewed> {
+  outcome: Outcome.Outcome
+): Effect.fn.Return<Outcome.Outcome> {
   call.reading = Outcome.ofPolicy
   if (call.stage !== "post") call.enter("post")
   const exit = yield* Effect.exit(
-    effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...contexts]))))
+    effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...call.contexts]))))
   )
   return exit._tag === "Success"
-    ? yield* apply(call, outcome, contexts, exit.value)
-    : [Outcome.ofReview(call, outcome, exit.cause), contexts]
+    ? yield* apply(call, outcome, exit.value)
+    : Outcome.ofReview(call, outcome, exit.cause)
 })
 
-/** What a review makes of an outcome. Whatever is wrong with the review is the policy's failure. */
+/** What a review makes of an outcome and its contexts. Whatever is wrong with the review is the policy's failure. */
 const apply = Effect.fnUntraced(function*(
   call: Call,
   outcome: Outcome.Outcome,
-  deferred: ReadonlyArray<Json>,
   review: Policy.Review
-): Effect.fn.Return<Reviewed> {
+): Effect.fn.Return<Outcome.Outcome> {
+  const { contexts: deferred } = call
   try {
     const given = review.contexts ?? []
     if (!Array.isArray(given)) throw new TypeError("post-policy gave contexts that are no array")
     const contexts = Array.from(given as ReadonlyArray<Json>, (context) => snapshot(context))
-    if (review._tag === "Block") return [Outcome.blocked(String(review.feedback)), contexts]
+    if (review._tag === "Block") {
+      const blocked = Outcome.blocked(String(review.feedback))
+      call.reviewedContexts = contexts
+      return blocked
+    }
     if (review._tag !== "Accept") throw new TypeError("post-policy returned something that is no review")
-    const all = [...deferred, ...contexts]
     if (review.content !== undefined && review.value !== undefined) {
       throw new TypeError("post-policy replaced content and value at once")
     }
-    if (review.content !== undefined) return [{ ...outcome, content: Outcome.checkContent(review.content) }, all]
-    if (review.value === undefined) return [outcome, all]
-    if (outcome._tag === "Failure") throw new TypeError("post-policy gave a failed call a value")
-    const replaced = yield* Effect.exit(call.withServices(accept(call, review.value)))
-    return [replaced._tag === "Success" ? replaced.value : Outcome.ofDispatch(call, replaced.cause), all]
+    let accepted = outcome
+    if (review.content !== undefined) accepted = { ...outcome, content: Outcome.checkContent(review.content) }
+    else if (review.value !== undefined) {
+      if (outcome._tag === "Failure") throw new TypeError("post-policy gave a failed call a value")
+      const replaced = yield* Effect.exit(call.withServices(accept(call, review.value)))
+      accepted = replaced._tag === "Success" ? replaced.value : Outcome.ofDispatch(call, replaced.cause)
+    }
+    call.reviewedContexts = [...deferred, ...contexts]
+    return accepted
   } catch (thrown) {
-    return [Outcome.policyFailed(thrown), deferred]
+    return Outcome.policyFailed(thrown)
   }
 })
 
 /** The outcome stands, and is published once nothing of the call is alive. */
-const publish = (call: Call, outcome: Outcome.Outcome, contexts: ReadonlyArray<Json>): Publish => {
+const publish = (call: Call, outcome: Outcome.Outcome): Publish => {
   call.seal()
-  return () => call.registry.publish(call, finalize(call, outcome, contexts))
+  return () => call.registry.publish(call, finalize(call, outcome))
 }
 
 /** The result, with the last say in its content for the tool that was visible at the launch. */
-const finalize = (
-  call: Call,
-  outcome: Outcome.Outcome,
-  deferred: ReadonlyArray<Json>
-): ToolResult.ToolResult => {
+const finalize = (call: Call, outcome: Outcome.Outcome): ToolResult.ToolResult => {
   const finalizeContent = call.launched?.definition.finalizeContent
-  const contexts = deferred.length === 0 ? Outcome.none : Object.freeze(deferred)
+  const contexts = call.contexts.length === 0 ? Outcome.none : Object.freeze(call.contexts)
   const result = Outcome.toResult(call, outcome, contexts)
   if (finalizeContent === undefined) return result
   try {

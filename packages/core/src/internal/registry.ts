@@ -5,7 +5,7 @@
  * 2. Publishing comes after the end of the call's fiber, and is synchronous: the listener goes, the call leaves `inFlight`,
  *    the observers are started, and only then does its caller look.
  * 3. Who waits for quiescence from inside a call does not wait for that call, nor for those around it, nor for a call that
- *    waits for them in the same way.
+ *    waits for them in the same way, itself or by way of others, which may be calls of another registry.
  */
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
@@ -246,26 +246,34 @@ export class Registry {
     })
   }
 
-  /** Tells those whose wait is over. */
+  /** Tells those whose wait is over: first the latest, which is the one that closed a circle of calls that wait. */
   #release(): void {
-    for (const waiter of this.#waiters) {
-      if (!this.#isIdle(waiter)) continue
-      this.#waiters.delete(waiter)
+    if (this.#waiters.size === 0) return
+    for (const waiter of Array.from(this.#waiters).reverse()) {
+      // What an earlier one did when it was told may have ended this wait, too.
+      if (!this.#isIdle(waiter) || !this.#waiters.delete(waiter)) continue
       waiter.done()
     }
   }
 
   #isIdle(waiter: Waiter): boolean {
-    if (waiter.among === undefined && this.inFlight.size > 0 && waiter.inside.size === 0) return false
-    for (const call of this.inFlight) if (concerns(waiter, call) && !this.#waitsFor(call, waiter)) return false
+    if (this.inFlight.size === 0) return true
+    if (waiter.among === undefined && waiter.inside.size === 0) return false
+    const held = Registry.#heldUp(waiter.inside)
+    for (const call of this.inFlight) if (concerns(waiter, call) && !held.has(call)) return false
     return true
   }
 
-  /** Whether something inside `call` waits for the call that `waiter` is inside of: two such calls would wait for ever. */
-  #waitsFor(call: Call, { inside: [own] }: Waiter): boolean {
-    if (own === undefined) return false
-    for (const other of this.#waiters) if (other.inside.has(call) && concerns(other, own)) return true
-    return false
+  /** `calls`, and those that wait for one of them: who waited for these from inside `calls` would wait for ever. */
+  static #heldUp(calls: ReadonlySet<Call>): ReadonlySet<Call> {
+    const held = new Set(calls)
+    // It grows while it is walked.
+    for (const call of held) {
+      for (const waiter of call.registry.#waiters) {
+        if (concerns(waiter, call)) { for (const around of waiter.inside) held.add(around) }
+      }
+    }
+    return held
   }
 }
 
