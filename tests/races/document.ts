@@ -1,6 +1,6 @@
-/** `docs/races.md`: the last heavy exploration, as a page. */
+/** `docs/races.md`: the last heavy exploration, as a page. Its tables are for the formatter to align. */
 import type { Report } from "@quiesce/testing"
-import { ciRuns, heavyPreemptions, heavyRuns, type Race, type Subject } from "./Race.ts"
+import { ciPreemptions, ciRuns, heavyPreemptions, heavyRuns, type Race, type Subject } from "./Race.ts"
 
 export interface Explored {
   /** Its place among those that were explored. */
@@ -18,7 +18,7 @@ const coverage = ({ coverage, preemptions }: Report.Report): string => {
     case "Exhaustive":
       return coverage.reached.includes("preemptions") ? `≤ ${preemptions}` : "all"
     case "Partial":
-      return coverage.complete === undefined ? "none" : `≤ ${coverage.complete}`
+      return coverage.complete === undefined ? "–" : `≤ ${coverage.complete}`
     case "Sampled":
       return "a sample"
   }
@@ -65,14 +65,16 @@ export const document = (explored: ReadonlyArray<Explored>): string => {
       thousands(Number((total / seconds).toPrecision(2)))
     } a second and core.`,
     "",
-    "*preemptions*: up to this number every interleaving was run. A switch at a place where a fiber yields or waits is none,",
-    `and not bounded. Each program is given ${
+    "_preemptions_: up to this number every interleaving was run (–: not even all of those without). A switch where a fiber",
+    "yields or waits by itself is none, and not bounded. _all_: there is no interleaving with more.",
+    "",
+    `Each program is given ${
       thousands(heavyRuns)
-    } interleavings and at most ${heavyPreemptions} preemptions; where the first are used up`,
-    "before all with one preemption more were run, those that were are counted under *explored* too. *all* means that there is",
-    `no interleaving with more. The tests run on every change what of this has at most ${
+    } interleavings and at most ${heavyPreemptions} preemptions. Where they were used up before`,
+    "all of those with one preemption more were run, the ones that were are counted as _explored_ too. The tests run on",
+    `every change, of each program, as many preemptions as have at most ${
       thousands(ciRuns)
-    } interleavings.`,
+    } interleavings, up to ${ciPreemptions}.`,
     "",
     ...sections.flatMap((section) => [section, ""])
   ].join("\n")

@@ -6,7 +6,7 @@
  * The last line printed is `N explored, N failing`; an exploration that escaped control counts as failing.
  */
 import { Report } from "@quiesce/testing"
-import { type ChildProcess, fork } from "node:child_process"
+import { type ChildProcess, execFileSync, fork } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
@@ -59,8 +59,10 @@ const complete = ({ byPreemptions, coverage }: Report.Report): Counts =>
 
 explored.sort((a, b) => a.order - b.order)
 if (writes && filter === "") {
-  writeFileSync(new URL("../../docs/races.md", import.meta.url), document(explored))
-  record(explored.map(({ race, report }) => [race.name, complete(report)]))
+  const page = fileURLToPath(new URL("../../docs/races.md", import.meta.url))
+  writeFileSync(page, document(explored))
+  const file = record(explored.map(({ race, report }) => [race.name, complete(report)]))
+  execFileSync("dprint", ["fmt", page, file], { stdio: "ignore" })
 }
 const total = explored.reduce((sum, { report }) => sum + report.explored, 0)
 const failing = explored.reduce(
