@@ -346,7 +346,7 @@ describe("waiting for quiescence from inside a call", () => {
     () =>
       Effect.gen(function*() {
         let registry: ToolRegistry.Shape | undefined
-        const begin = yield* Deferred.make<void>()
+        const begin = { first: yield* Deferred.make<void>(), second: yield* Deferred.make<void>() }
         const ended: Array<string> = []
         const waiting = effectTool("waiting", (_, call) =>
           Effect.andThen(
@@ -358,7 +358,9 @@ describe("waiting for quiescence from inside a call", () => {
         registry = yield* makeRegistry([waiting])
         yield* registry.start(input("waiting", "first"))
         yield* registry.start(input("waiting", "second"))
-        yield* Deferred.succeed(begin, undefined)
+        yield* Deferred.succeed(begin.first, undefined)
+        yield* Effect.yieldNow
+        yield* Deferred.succeed(begin.second, undefined)
         yield* TestClock.adjust("1 second")
         assert.deepStrictEqual(ended, ["second"])
         yield* TestClock.adjust("1 second")
