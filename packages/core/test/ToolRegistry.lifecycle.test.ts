@@ -346,21 +346,21 @@ describe("waiting for quiescence from inside a call", () => {
     () =>
       Effect.gen(function*() {
         let registry: ToolRegistry.Shape | undefined
-        const begin = { first: yield* Deferred.make<void>(), second: yield* Deferred.make<void>() }
+        const [first, second] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
         const ended: Array<string> = []
         const waiting = effectTool("waiting", (_, call) =>
-          Effect.andThen(
-            Effect.suspend(() => registry!.whenIdle),
-            Effect.sleep("1 second")
-          ).pipe(
-            Effect.andThen(Effect.sync(() => ended.push(call.callId)))
-          ))
+          Effect.gen(function*() {
+            yield* Deferred.await(call.callId === "first" ? first : second)
+            yield* registry!.whenIdle
+            yield* Effect.sleep("1 second")
+            return ended.push(call.callId)
+          }))
         registry = yield* makeRegistry([waiting])
         yield* registry.start(input("waiting", "first"))
         yield* registry.start(input("waiting", "second"))
-        yield* Deferred.succeed(begin.first, undefined)
+        yield* Deferred.succeed(first, undefined)
         yield* Effect.yieldNow
-        yield* Deferred.succeed(begin.second, undefined)
+        yield* Deferred.succeed(second, undefined)
         yield* TestClock.adjust("1 second")
         assert.deepStrictEqual(ended, ["second"])
         yield* TestClock.adjust("1 second")
