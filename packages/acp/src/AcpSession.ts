@@ -16,8 +16,8 @@ export interface Shape {
   readonly client: Peer.Client
   /** What the user decided for always, by the tool's name: for as long as the session lasts. */
   readonly decisions: Map<string, "allow" | "reject">
-  /** Waits until the client was told of a call of the turn that runs. Returns at once for one it is not told of. */
-  readonly announced: (toolCallId: string) => Effect.Effect<void>
+  /** Waits until the client was told of a call of the turn that runs, which is named by its place in the log. */
+  readonly announced: (call: number) => Effect.Effect<void>
 }
 
 export class AcpSession extends Context.Service<AcpSession, Shape>()("@quiesce/acp/AcpSession") {}

@@ -27,15 +27,16 @@ const options: ReadonlyArray<Sdk.PermissionOption> = [
 export const make = (session: AcpSession.Shape, describe?: Updates.Describe): Approval.Channel => ({
   ask: (call, reason) =>
     Effect.gen(function*() {
-      const toolCallId = idOf(call)
-      yield* session.announced(toolCallId)
+      // A call that a body makes is in no log, and its client is told of it by the question alone.
+      const seq = SessionLog.callOf(call)
+      if (seq !== undefined) yield* session.announced(seq)
       const shown = Updates.described(call.name, call.arguments, describe)
       const answer = yield* session.client.request(
         "session/request_permission",
         {
           sessionId: session.sessionId,
           toolCall: {
-            toolCallId,
+            toolCallId: seq === undefined ? call.callId : Updates.toolCallId(seq),
             status: "pending",
             ...shown,
             ...(reason === undefined ? {} : { title: `${shown.title}: ${reason}` })
@@ -54,11 +55,6 @@ export const make = (session: AcpSession.Shape, describe?: Updates.Describe): Ap
       })
     )
 })
-
-const idOf = (call: ToolCall.Pending): string => {
-  const seq = SessionLog.callOf(call)
-  return seq === undefined ? call.callId : Updates.toolCallId(seq)
-}
 
 /** What the client's answer means. What is none of the options it was given allows nothing. */
 const outcomeOf = (session: AcpSession.Shape, { name }: ToolCall.Pending, answer: unknown): Approval.Outcome => {

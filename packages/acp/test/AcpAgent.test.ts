@@ -6,8 +6,8 @@ import { Policy } from "@quiesce/core"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
-import { agentWith, call, scripted, tool } from "./support/agent.ts"
-import { cancelRequest, error, request, result, settled } from "./support/driver.ts"
+import { agentWith, call, type Opened, scripted, tool } from "./support/agent.ts"
+import { cancelRequest, error, request, result, settled, until } from "./support/driver.ts"
 
 const never = tool("never", Effect.never)
 const quick = tool("quick", Effect.succeed("ok"))
@@ -430,6 +430,34 @@ describe("permission", () => {
       })
     }))
 
+  it.effect("is asked for a call that a body makes, of which the client knows nothing else", () =>
+    Effect.gen(function*() {
+      let registry: Opened["registry"]
+      const inner = { callId: "inner", name: "quick", arguments: {} }
+      const outer = tool(
+        "outer",
+        Effect.suspend(() => Effect.map(registry!.execute(inner), ({ _tag }): string => _tag))
+      )
+      const { driver, frames, opened, prompt } = yield* agentWith({
+        tools: [outer, quick],
+        policy: { pre: ({ name }) => Effect.succeed(name === "quick" ? Policy.ask() : Policy.allow) },
+        turn: scripted([{ calls: [call("outer")] }])
+      })
+      registry = opened.registry
+      yield* driver.send(prompt(1))
+      yield* settled
+      assert.deepStrictEqual(
+        driver.told("session/request_permission").map(({ params }) => params.toolCall.toolCallId),
+        [
+          "inner"
+        ]
+      )
+      yield* driver.send(result(0, selected("allow_once")))
+      yield* settled
+      assert.deepStrictEqual(frames().slice(-3), ["call_4 completed", "done", "1: end_turn"])
+      assert.deepStrictEqual(driver.faults, [])
+    }))
+
   it.effect("that is given once is asked for again, always is remembered by the session", () =>
     Effect.gen(function*() {
       const outcome = ({ ends, questions }: { readonly ends: ReadonlyArray<string>; readonly questions: number }) => [
@@ -460,6 +488,28 @@ describe("permission", () => {
 })
 
 describe("a session", () => {
+  it.effect(
+    cites("whose request is cancelled while it is made is closed again", "ACP-02"),
+    () =>
+      Effect.gen(function*() {
+        const made: Array<string> = []
+        const { driver } = yield* agentWith({
+          tools: [],
+          making: Effect.acquireRelease(
+            Effect.andThen(Effect.sync(() => made.push("begun")), Effect.repeat(Effect.yieldNow, { times: 50 })),
+            () => Effect.sync(() => made.push("released"))
+          )
+        })
+        const before = made.length
+        yield* driver.send(request("second", "session/new", { cwd: "/", mcpServers: [] }))
+        yield* until("it is being made", () => made.length > before)
+        yield* driver.send(cancelRequest("second"))
+        yield* settled
+        assert.deepStrictEqual(driver.answers("second").map(({ error }) => error?.code), [-32800])
+        assert.deepStrictEqual(made.slice(before), ["begun", "released"])
+      })
+  )
+
   it.effect(
     cites("that is closed ends its turn first, and answers its prompts as cancelled", "ACP-02", "ACP-06"),
     () =>

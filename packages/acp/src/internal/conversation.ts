@@ -25,7 +25,7 @@ export class Conversation {
   readonly #describe: Updates.Describe | undefined
   /** The calls that the model asked for and the client has not been told of. */
   readonly #called: Array<Turn.Request> = []
-  readonly #announced = new Set<string>()
+  readonly #announced = new Set<number>()
   /** The calls that the client was told of and not of their ends. */
   readonly #open = new Set<number>()
   /** What was shown of the text of the step that is to come. */
@@ -40,8 +40,8 @@ export class Conversation {
   }
 
   /** Waits until the client was told of a call, or nobody will tell it. */
-  announced(toolCallId: string): Effect.Effect<void> {
-    return this.#until(() => this.#announced.has(toolCallId))
+  announced(call: number): Effect.Effect<void> {
+    return this.#until(() => this.#announced.has(call))
   }
 
   run<E, R>(
@@ -60,7 +60,7 @@ export class Conversation {
           // A wrapper may run a body again, and a body may make calls that carry its own metadata.
           if (seq === undefined || begun.has(seq)) return Effect.void
           begun.add(seq)
-          return Effect.andThen(this.announced(Updates.toolCallId(seq)), this.#tell(Updates.began(seq)))
+          return Effect.andThen(this.announced(seq), this.#tell(Updates.began(seq)))
         })
       )
     let hearing: Fiber.Fiber<void> | undefined
@@ -142,7 +142,7 @@ export class Conversation {
   #note(event: Turn.Event): void {
     if (event._tag === "Called") {
       this.#open.add(event.call)
-      this.#announced.add(Updates.toolCallId(event.call))
+      this.#announced.add(event.call)
     } else if (event._tag === "Settled") {
       this.#open.delete(event.call)
     } else return

@@ -28,7 +28,6 @@ interface Session {
   readonly prompts: Set<Fiber.Fiber<unknown, unknown>>
   /** The turn that runs, as its client hears of it. */
   conversation: Conversation | undefined
-  closed: boolean
 }
 
 type Options = AcpAgent.Options<unknown, never, unknown, never>
@@ -46,7 +45,9 @@ export class Sessions {
     this.#context = context
   }
 
-  readonly open = ({ cwd, mcpServers }: Sdk.NewSessionRequest): Effect.Effect<Sdk.NewSessionResponse, unknown> =>
+  readonly open = (
+    { cwd, mcpServers }: Sdk.NewSessionRequest
+  ): Effect.Effect<Sdk.NewSessionResponse, unknown, Scope.Scope> =>
     Effect.uninterruptibleMask((restore) =>
       Effect.gen({ self: this }, function*() {
         const sessionId = crypto.randomUUID()
@@ -57,7 +58,7 @@ export class Sessions {
           capabilities: this.capabilities,
           client: this.client,
           decisions: new Map(),
-          announced: (toolCallId) => Effect.suspend(() => session.conversation?.announced(toolCallId) ?? Effect.void)
+          announced: (call) => Effect.suspend(() => session.conversation?.announced(call) ?? Effect.void)
         }
         const scope = yield* Scope.make()
         const services = Layer.succeed(AcpSession, shape)
@@ -72,10 +73,11 @@ export class Sessions {
           scope,
           turns: Semaphore.makeUnsafe(1),
           prompts: new Set(),
-          conversation: undefined,
-          closed: false
+          conversation: undefined
         }
         this.#sessions.set(sessionId, session)
+        // Cancelled in this moment, the request is answered so, and nobody is told of its session.
+        yield* Effect.addFinalizer((exit) => Exit.isSuccess(exit) ? Effect.void : this.close(sessionId))
         return { sessionId }
       })
     )

@@ -44,23 +44,38 @@ export interface Settings {
   readonly limits?: Partial<Limits.Limits>
   readonly describe?: AcpAgent.Options<never, never, unknown, never>["describe"]
   readonly options?: Turn.Options
+  /** What is done while a session is made. */
+  readonly making?: Effect.Effect<unknown, never, Scope.Scope>
   /** What the client says it can do. */
   readonly capabilities?: object
 }
 
-/** Log of the last session that was opened, for a look at it. */
+/** Log and registry of the last session that was opened, for a look at them. */
 export interface Opened {
   log: SessionLog.Shape | undefined
+  registry: ToolRegistry.Shape | undefined
 }
 
 const everything = { fs: { readTextFile: true, writeTextFile: true }, terminal: true }
 
 export const agentWith = (
-  { capabilities = everything, describe, limits = {}, options, policy = {}, tools = [], turn = scripted() }: Settings
+  {
+    capabilities = everything,
+    describe,
+    limits = {},
+    making = Effect.void,
+    options,
+    policy = {},
+    tools = [],
+    turn = scripted()
+  }: Settings
 ) =>
   Effect.gen(function*() {
-    const opened: Opened = { log: undefined }
-    const registry = ToolRegistry.layer(tools).pipe(
+    const opened: Opened = { log: undefined, registry: undefined }
+    const registry = Layer.effectDiscard(
+      Effect.map(ToolRegistry.ToolRegistry, (registry) => opened.registry = registry)
+    ).pipe(
+      Layer.provideMerge(ToolRegistry.layer(tools)),
       Layer.provide([Permission.layer(describe), Permission.layerPolicy(policy)])
     )
     const log = Layer.effect(
@@ -70,7 +85,7 @@ export const agentWith = (
     const setup = yield* connected<Peer.Client, Transport.Transport | Scope.Scope>(
       AcpAgent.connect({
         info: { name: "test", version: "0" },
-        session: Layer.merge(registry, log),
+        session: Layer.mergeAll(registry, log, Layer.effectDiscard(making)),
         turn,
         describe,
         options
