@@ -2,7 +2,7 @@
  * Whenever a generation is aborted: each call of the repaired history has one result, and that is true.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages"
+import { type AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages"
 import { RunnableSequence } from "@langchain/core/runnables"
 import { fakeModel } from "@langchain/core/testing"
 import { Agent, type AgentInputItem, run, user } from "@openai/agents"
