@@ -125,7 +125,7 @@ export const testing: ReadonlyArray<Mutant> = [
   {
     name: "an interleaving that ends otherwise when it is run again is believed",
     clause: "KIT-03",
-    file: "packages/testing/src/internal/exploration.ts",
+    file: "packages/testing/src/internal/telling.ts",
     find: "if (now !== before)",
     replace: "if (now === undefined)",
     test: { file: "packages/testing/test/misuse.test.ts", title: "ends otherwise when it is run again" }
@@ -133,7 +133,7 @@ export const testing: ReadonlyArray<Mutant> = [
   {
     name: "a bound that is none ends the search before it begins",
     clause: "KIT-01",
-    file: "packages/testing/src/internal/exploration.ts",
+    file: "packages/testing/src/internal/settings.ts",
     find: "if (Number.isSafeInteger(value) && value >= least) return value",
     replace: "if (name !== \"\") return value",
     test: { file: "packages/testing/test/misuse.test.ts", title: "a bound that is no whole number is refused" }
