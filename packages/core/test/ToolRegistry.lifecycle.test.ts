@@ -304,20 +304,17 @@ describe("waiting for quiescence from inside a call", () => {
     () =>
       Effect.gen(function*() {
         const begin = yield* Deferred.make<void>()
-        const [ofOuter, ofOther] = [yield* Scope.make(), yield* Scope.make()]
+        const [ofOne, ofOther] = [yield* Scope.make(), yield* Scope.make()]
         const registry: ToolRegistry.Shape = yield* makeRegistry([
-          waiter("inner", begin, () => Scope.close(ofOther, Exit.void))
+          waiter("in one", begin, () => Scope.close(ofOther, Exit.void)),
+          waiter("in other", begin, () => Scope.close(ofOne, Exit.void))
         ])
-        const outer = effectTool(
-          "outer",
-          () => Effect.uninterruptible(Effect.as(Effect.suspend(() => registry.execute(input("inner"))), 1))
-        )
-        yield* Scope.provide(registry.register(outer), ofOuter)
-        yield* Scope.provide(
-          registry.register(waiter("other", begin, () => Scope.close(ofOuter, Exit.void))),
-          ofOther
-        )
-        yield* registry.start(input("outer"))
+        const around = (name: string) =>
+          effectTool(name, () =>
+            Effect.uninterruptible(Effect.as(Effect.suspend(() => registry.execute(input(`in ${name}`))), 1)))
+        yield* Scope.provide(registry.register(around("one")), ofOne)
+        yield* Scope.provide(registry.register(around("other")), ofOther)
+        yield* registry.start(input("one"))
         yield* registry.start(input("other"))
         yield* Deferred.succeed(begin, undefined)
         yield* Effect.yieldNow
