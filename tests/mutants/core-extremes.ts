@@ -219,9 +219,9 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
     name: "a circle of waits through another registry is not noticed",
     clause: "CALL-28",
     file: `${src}/registry.ts`,
-    find: "        if (concerns(waiter, call)) {",
-    replace: "        if (concerns(waiter, call) && call.registry === [...calls][0]?.registry) {",
-    test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "shutdown of two registries" }
+    find: "of call.registry.#waiters",
+    replace: "of (call.registry && [...calls][0]?.registry.#waiters) ?? []",
+    test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "shutdown of three registries" }
   },
   {
     name: "of calls that wait for each other the first goes on first",
