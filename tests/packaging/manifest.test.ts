@@ -18,11 +18,13 @@ const good: Manifest = {
 describe("the manifest of a published package", () => {
   it("has no fault when it is the one we agreed on", () => {
     assert.deepStrictEqual(faults(good), [])
+    assert.deepStrictEqual(faults({ ...good, files: ["AGENTS.md", "dist", "src"] }), [])
   })
 
   const bad: ReadonlyArray<readonly [string, Partial<Manifest>, string]> = [
     ["is not an ES module", { type: "commonjs" }, `"type" is not "module"`],
     ["claims side effects", { sideEffects: ["./dist/x.js"] }, `"sideEffects" is not false`],
+    ["publishes no sources", { files: ["AGENTS.md", "dist"] }, `"files" is not ["dist", "src"]`],
     ["publishes its tests", { files: ["dist", "src", "test"] }, `"files" is not ["dist", "src"]`],
     [
       "leaves internals open",

@@ -23,12 +23,18 @@ const exportMap = {
   }
 }
 
+/** For coding assistants. npm packs README and LICENSE by itself, and this page only where it is named. */
+const assistantsPage = "AGENTS.md"
+
 export const faults = (manifest: Manifest): ReadonlyArray<string> => {
   const say = (holds: boolean, fault: string): ReadonlyArray<string> => (holds ? [] : [fault])
   return [
     ...say(manifest.type === "module", `"type" is not "module"`),
     ...say(manifest.sideEffects === false, `"sideEffects" is not false: a bundler would keep modules nobody uses`),
-    ...say(isDeepStrictEqual(manifest.files, ["dist", "src"]), `"files" is not ["dist", "src"]`),
+    ...say(
+      isDeepStrictEqual(manifest.files?.filter((file) => file !== assistantsPage), ["dist", "src"]),
+      `"files" is not ["dist", "src"], with or without "${assistantsPage}"`
+    ),
     ...say(isDeepStrictEqual(manifest.exports, exportMap), `"exports" is not the export map of this repository`),
     ...say(
       manifest.name !== "@quiesce/core" || Object.keys(manifest.dependencies ?? {}).length === 0,
