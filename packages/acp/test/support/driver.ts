@@ -69,7 +69,7 @@ export const until = (what: string, holds: () => boolean): Effect.Effect<void> =
     }
   })
 
-const drive = Effect.fnUntraced(function*(transport: Transport.Shape, deaf: Effect.Effect<void>) {
+export const drive = Effect.fnUntraced(function*(transport: Transport.Shape, deaf: Effect.Effect<void>) {
   const received: Array<Message> = []
   const faults: Array<string> = []
   const asked = new Map<unknown, string>()
