@@ -151,7 +151,7 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
     file: `${src}/registry.ts`,
     find: "        if (concerns(waiter, call)) {",
     replace: "        if (waiter) {",
-    test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "whoever waits around a call that waits, too" }
+    test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "waits until that is over, where it began to later" }
   },
   {
     name: "whoever waited for an admission is kept",
@@ -236,7 +236,7 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
     clause: "CALL-23",
     file: `${src}/call.ts`,
     find: "    if (this.reviewedContexts !== undefined) return this.reviewedContexts\n",
-    replace: "    if (this.reviewedContexts !== undefined && this.fiber?.pollUnsafe()) return this.reviewedContexts\n",
+    replace: "",
     test: {
       file: `${test}/Faults.stray.test.ts`,
       title: "contexts stay when a later post-policy goes on with what is no effect, at once"

@@ -366,17 +366,16 @@ describe("waiting for quiescence from inside a call", () => {
       })
   )
 
-  it.effect(
-    cites("whoever waits around a call that waits, too, waits until that is over", "CALL-28"),
-    () =>
+  it.effect.each([["that one", 1, 0], ["it", 0, 1]] as const)(
+    cites("whoever waits around a call that waits, too, waits until that is over, where %s began to later", "CALL-28"),
+    ([, innerSeconds, outerSeconds]) =>
       Effect.gen(function*() {
         const slow = held("slow")
         const events: Array<string> = []
         let registry: ToolRegistry.Shape | undefined
         const inner = effectTool("inner", () =>
           Effect.gen(function*() {
-            // After the call around it has begun to wait.
-            yield* Effect.sleep("1 second")
+            yield* Effect.sleep(`${innerSeconds} seconds`)
             yield* registry!.whenIdle
             events.push("inner waited")
             yield* Effect.sleep("1 second")
@@ -386,6 +385,7 @@ describe("waiting for quiescence from inside a call", () => {
         const outer = effectTool("outer", () =>
           Effect.gen(function*() {
             yield* registry!.start(input("inner"))
+            yield* Effect.sleep(`${outerSeconds} seconds`)
             yield* registry!.whenIdle
             events.push("outer waited")
             return 1
