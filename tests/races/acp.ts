@@ -1,7 +1,8 @@
 /** Requests of a connection, at every order of cancels, answers and ends, in both directions: each is answered once. */
 import { Edge } from "@quiesce/testing"
 import { Effect } from "effect"
-import { Connection, type Host, type RequestHandler, type Router } from "../../packages/acp/src/internal/connection.ts"
+import { Connection } from "../../packages/acp/src/internal/connection.ts"
+import type { Host, RequestHandler, Router } from "../../packages/acp/src/internal/host.ts"
 import type { AnyMessage } from "../../packages/acp/src/internal/message.ts"
 import type { Shape } from "../../packages/acp/src/Transport.ts"
 import type { Race, Subject } from "./Race.ts"

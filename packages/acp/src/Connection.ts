@@ -3,7 +3,7 @@
  */
 import type { JsonRpcId } from "@agentclientprotocol/sdk"
 import type * as Effect from "effect/Effect"
-import type { Ending } from "./internal/connection.ts"
+import type { Ending } from "./internal/host.ts"
 
 export type { Ending }
 

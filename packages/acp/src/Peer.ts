@@ -7,7 +7,7 @@
 import type * as Sdk from "@agentclientprotocol/sdk"
 import type * as Effect from "effect/Effect"
 import type { PeerGone, RequestFailed } from "./AcpError.ts"
-import type { RawPeer } from "./internal/connection.ts"
+import type { RawPeer } from "./internal/host.ts"
 import type { WhenCancelled } from "./internal/outgoing.ts"
 
 export type { WhenCancelled }

@@ -18,74 +18,26 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import type * as Scope from "effect/Scope"
-import { PeerGone, RequestCancelled, type RequestFailed } from "../AcpError.ts"
+import { PeerGone, RequestCancelled } from "../AcpError.ts"
 import * as Limits from "../Limits.ts"
 import type * as Transport from "../Transport.ts"
 import { answerOf, cancelled } from "./answer.ts"
 import { Decoder, type Frame } from "./frames.ts"
+import type { Ending, Host, RawPeer, Router } from "./host.ts"
 import { type Entry, Incoming } from "./incoming.ts"
 import { Lanes } from "./lanes.ts"
 import {
   type AnyNotification,
   type AnyRequest,
-  type AnyResponse,
   cancelRequest,
   code,
   failure,
   isRecord,
   type JsonRpcId,
-  type Result,
   sessionOf
 } from "./message.ts"
-import { type Asked, Outgoing, type WhenCancelled } from "./outgoing.ts"
+import { Outgoing } from "./outgoing.ts"
 import { Wire } from "./wire.ts"
-
-/** How a connection ended. */
-export type Ending =
-  | { readonly _tag: "Closed" }
-  | { readonly _tag: "EndOfInput" }
-  | { readonly _tag: "Failed"; readonly error: Transport.TransportFailed }
-
-/** The peer, as untyped as the wire. */
-export interface RawPeer {
-  readonly request: (
-    method: string,
-    params: unknown,
-    whenCancelled: WhenCancelled
-  ) => Effect.Effect<unknown, RequestFailed | PeerGone>
-  /** Sends a request that nobody is bound to wait for. Cancelling it is a thing to be done with it. */
-  readonly start: (method: string, params: unknown) => Effect.Effect<Asked<unknown>, PeerGone>
-  readonly notify: (method: string, params: unknown) => Effect.Effect<void>
-}
-
-/** Finds the handler of a message. What it is given it brings back to `Host`: the request, its answer, a notification. */
-export interface Router {
-  readonly route: (message: AnyRequest | AnyNotification) => void
-  readonly close: () => void
-}
-
-/** Its services are those the connection was made with. */
-export type RequestHandler = (request: RawRequest) => Effect.Effect<unknown, unknown, Scope.Scope>
-export type NotificationHandler = (peer: RawPeer) => Effect.Effect<void, unknown, Scope.Scope>
-
-/** A request as its handler sees it. `peer` is good until the request is answered. */
-export interface RawRequest {
-  readonly id: JsonRpcId
-  readonly method: string
-  readonly peer: RawPeer
-  /** Aborts when the request is cancelled. */
-  readonly signal: AbortSignal
-}
-
-export interface Host {
-  /** Runs the handler of a live request, and says what it came to. */
-  readonly serve: (id: JsonRpcId, handler: RequestHandler, done: (result: Result<unknown>) => void) => void
-  /** Handles a notification, after those of its session that came before. */
-  readonly hear: (params: unknown, handler: NotificationHandler) => void
-  /** Says to the peer what became of a request. */
-  readonly answer: (response: AnyResponse) => void
-}
 
 export class Connection {
   readonly #context: Context.Context<never>

@@ -7,7 +7,7 @@
 import * as Sdk from "@agentclientprotocol/sdk"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Host, RawPeer, RawRequest, Router } from "./connection.ts"
+import type { Host, RawPeer, RawRequest, Router } from "./host.ts"
 import type { AnyMessage, Result } from "./message.ts"
 
 /** Handlers by method, without their types. */
