@@ -17,7 +17,8 @@ const read = (page: string): string => readFileSync(join(root, page), "utf8")
 /** A page with the block given, on line 3. */
 const page = (block: string): string => `# A page\n\n${block}\n`
 
-const pages = globSync(["*.md", "docs/**/*.md", "packages/*/README.md", "examples/*/README.md"], { cwd: root }).sort()
+const pages = globSync(["*.md", "docs/**/*.md", "packages/*/{README,AGENTS}.md", "examples/*/README.md"], { cwd: root })
+  .sort()
 const programs = pages.flatMap((page) => programsOf(page, read(page)))
 
 describe("the tests in our pages", async () => {
@@ -65,6 +66,54 @@ describe("our pages", () => {
         .map((target) => `${page} links to ${target}`)
     )
     assert.deepStrictEqual(broken, [])
+  })
+})
+
+describe("a list in our pages", () => {
+  /** What is linked to from `page`, without what leads out of it. */
+  const linkedFrom = (page: string): ReadonlySet<string> =>
+    new Set(Array.from(read(page).matchAll(/\]\(([^)#:\s]+)[^)]*\)/g), ([, target]) => join(dirname(page), target!)))
+
+  const missing = (page: string, pages: ReadonlyArray<string>): ReadonlyArray<string> => {
+    const linked = linkedFrom(page)
+    return pages.filter((other) => other !== page && !linked.has(other))
+  }
+
+  const titleOf = (page: string): string => /^# (.*)$/m.exec(read(page))![1]!
+
+  it("names every page of the guide", () => {
+    assert.deepStrictEqual(missing("docs/guide/README.md", globSync("docs/guide/*.md", { cwd: root })), [])
+  })
+
+  it("names every decision, by its title and in order, and each has a number of its own", () => {
+    const decisions = globSync("docs/adr/0*.md", { cwd: root }).sort()
+    assert.deepStrictEqual(
+      decisions.map((page) => page.slice("docs/adr/".length, "docs/adr/0000".length)),
+      decisions.map((_, at) => String(at + 1).padStart(4, "0"))
+    )
+    const listed = Array.from(
+      read("docs/adr/README.md").matchAll(/^- \[(\d{4}) (.*)\]\(([^)]*)\)/gm),
+      ([, number, title, file]) => [number, title, file]
+    )
+    assert.deepStrictEqual(
+      listed,
+      decisions.map((page) => {
+        const file = page.slice("docs/adr/".length)
+        return [file.slice(0, 4), titleOf(page), file]
+      })
+    )
+  })
+
+  it("names every package and every example", () => {
+    const folders = globSync(["packages/*/README.md", "examples/*/README.md"], { cwd: root }).map(dirname)
+    assert.deepStrictEqual(missing("README.md", folders), [])
+  })
+
+  it("names every command of the repository", () => {
+    const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: { readonly [name: string]: string } }
+    const page = read("CONTRIBUTING.md")
+    const named = (name: string): boolean => page.includes(name === "test" ? "`npm test`" : `npm run ${name}`)
+    assert.deepStrictEqual(Object.keys(scripts).filter((name) => !named(name)), [])
   })
 })
 
