@@ -1,0 +1,75 @@
+/**
+ * A suite for cancellation: what a server does with calls that are cancelled, told by a client that is no SDK.
+ *
+ * The official conformance suite does not ask. This one can be put to any server, over stdio and HTTP and in both
+ * revisions, which offers four tools for it:
+ *
+ * | tool             | arguments         | does                                                                          |
+ * | ---------------- | ----------------- | ----------------------------------------------------------------------------- |
+ * | `suite_echo`     | `{ text }`        | answers with the text                                                         |
+ * | `suite_wait`     | `{ key }`         | reports progress once, and ends when it is cancelled                          |
+ * | `suite_stubborn` | `{ key, millis }` | reports progress, and after that time again; ends then, whoever cancels it    |
+ * | `suite_bodies`   | `{}`              | answers with a JSON text: `{ began, over }`, the keys of the bodies, in order |
+ */
+import { randomUUID } from "node:crypto"
+import { cases as all } from "./internal/suite/cases.ts"
+import { type Link, open, type Revision, type Target } from "./internal/suite/link.ts"
+
+export type { Revision, Target }
+
+export interface Outcome {
+  readonly name: string
+  readonly title: string
+  readonly revision: Revision
+  /** Absent where the case holds. */
+  readonly fault?: string | undefined
+}
+
+/** The cases that there are for a target. */
+export const casesOf = (
+  target: Target,
+  revision: Revision
+): ReadonlyArray<{ readonly name: string; readonly title: string }> =>
+  all.filter((it) =>
+    (it.over === undefined || (it.over === "stdio") === (target._tag === "Command")) &&
+    (it.revision ?? revision) === revision
+  )
+
+export interface Options {
+  /** The names of the cases. Default: all there are for the target. */
+  readonly only?: ReadonlyArray<string> | undefined
+  /** Told of each outcome when it is known. */
+  readonly told?: ((outcome: Outcome) => void) | undefined
+}
+
+/** Puts the cases to the server, each on a connection of its own, one after the other. It does not reject. */
+export const run = async (
+  target: Target,
+  revision: Revision,
+  { only, told = () => undefined }: Options = {}
+): Promise<ReadonlyArray<Outcome>> => {
+  const outcomes: Array<Outcome> = []
+  const names = new Set(
+    casesOf(target, revision).map(({ name }) => name).filter((name) => only?.includes(name) ?? true)
+  )
+  for (const { name, run, title } of all.filter(({ name }) => names.has(name))) {
+    const links: Array<Link> = []
+    const mark = `-${randomUUID()}`
+    const connect = async () => {
+      const link = await open(target, revision, mark)
+      links.push(link)
+      return link
+    }
+    let fault: string | undefined
+    try {
+      await run(await connect(), connect)
+    } catch (error) {
+      fault = error instanceof Error ? error.message : String(error)
+    }
+    for (const link of links) await link.close().catch(() => undefined)
+    const outcome = { name, title, revision, fault }
+    outcomes.push(outcome)
+    told(outcome)
+  }
+  return outcomes
+}

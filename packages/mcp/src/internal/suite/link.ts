@@ -1,0 +1,286 @@
+/**
+ * A client that is no SDK, for a server that can be any: it sends frames as they are, and keeps every frame that comes.
+ *
+ * Over stdio a link is a process; over HTTP it is a session, or, in the stateless revisions, nothing but its requests.
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { type ChildProcess, spawn } from "node:child_process"
+import { Lines } from "../lines.ts"
+
+export type Revision = "2025-11-25" | "2026-07-28"
+
+export interface Frame {
+  readonly id?: string | number | null
+  readonly method?: string
+  readonly params?: any
+  readonly result?: any
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+export type Target =
+  | { readonly _tag: "Command"; readonly command: string; readonly args: ReadonlyArray<string> }
+  | { readonly _tag: "Url"; readonly url: string }
+
+/** What a server did that it must not do, or did not do in time. */
+export class Fault extends Error {
+  override readonly name = "Fault"
+}
+
+/** Long for anything that a server does at once, also on a machine that is busy. */
+const patienceMillis = 10_000
+
+/** A program may load for that long before it reads. */
+const startMillis = 60_000
+
+/** Waits for `promise`, and for as long as a server may take; a `Fault` that says `what` did not happen. */
+export const within = async <A>(promise: Promise<A>, what: string, millis = patienceMillis): Promise<A> => {
+  const settled = Effect.callback<A>((resume) => {
+    promise.then((value) => resume(Effect.succeed(value)), (error: unknown) => resume(Effect.die(error)))
+  })
+  const outcome = await Effect.runPromise(Effect.timeoutOption(settled, millis))
+  if (Option.isNone(outcome)) throw new Fault(`${what} within ${millis} ms`)
+  return outcome.value
+}
+
+export abstract class Link {
+  readonly revision: Revision
+  /** What tells the bodies of one case from those of others that the same server has run. */
+  readonly #mark: string
+  readonly frames: Array<Frame> = []
+  readonly #waiting = new Set<() => void>()
+  #asked = 0
+
+  constructor(revision: Revision, mark: string) {
+    this.revision = revision
+    this.#mark = mark
+  }
+
+  /** Sends frames, over stdio all in one chunk. */
+  abstract send(...frames: ReadonlyArray<object | string>): Promise<void>
+  abstract close(): Promise<void>
+
+  protected came(frame: Frame): void {
+    this.frames.push(frame)
+    for (const look of this.#waiting) look()
+  }
+
+  frame(is: (frame: Frame) => boolean, what: string, millis?: number): Promise<Frame> {
+    const found = new Promise<Frame>((resolve) => {
+      const look = () => {
+        const frame = this.frames.find(is)
+        if (frame === undefined) return
+        this.#waiting.delete(look)
+        resolve(frame)
+      }
+      this.#waiting.add(look)
+      look()
+    })
+    return within(found, `${what} did not come`, millis)
+  }
+
+  answer(id: string | number, millis?: number): Promise<Frame> {
+    const what = `the answer to ${JSON.stringify(id)}`
+    return this.frame((frame) => frame.id === id && frame.method === undefined, what, millis)
+  }
+
+  /** What was sent about a request, which has its own id as its progress token. */
+  about(id: string | number): ReadonlyArray<Frame> {
+    return this.frames.filter((frame) => frame.id === id || frame.params?.progressToken === id)
+  }
+
+  request(id: string | number, method: string, params: object = {}): object {
+    const { _meta, ...rest } = params as { readonly _meta?: object }
+    const envelope = this.revision === "2025-11-25" ? {} : {
+      "io.modelcontextprotocol/protocolVersion": this.revision,
+      "io.modelcontextprotocol/clientInfo": { name: "quiesce-mcp-suite", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": {}
+    }
+    return { jsonrpc: "2.0", id, method, params: { ...rest, _meta: { ..._meta, ...envelope } } }
+  }
+
+  call(
+    id: string | number,
+    name: string,
+    args: { readonly key?: string; readonly [name: string]: unknown } = {}
+  ): object {
+    const marked = args.key === undefined ? args : { ...args, key: args.key + this.#mark }
+    return this.request(id, "tools/call", { name, arguments: marked, _meta: { progressToken: id } })
+  }
+
+  /** What the server says of its bodies: which have begun, and which are over. */
+  async bodies(): Promise<{ readonly began: ReadonlyArray<string>; readonly over: ReadonlyArray<string> }> {
+    const id = `suite-${++this.#asked}`
+    await this.send(this.call(id, "suite_bodies"))
+    const { result } = await this.answer(id)
+    const { began, over } = JSON.parse(result.content[0].text) as {
+      readonly began: ReadonlyArray<string>
+      readonly over: ReadonlyArray<string>
+    }
+    const ours = (keys: ReadonlyArray<string>) =>
+      keys.filter((key) => key.endsWith(this.#mark)).map((key) => key.slice(0, -this.#mark.length))
+    return { began: ours(began), over: ours(over) }
+  }
+
+  /** Waits until the body with this key has begun. */
+  began(id: string | number): Promise<Frame> {
+    return this.frame(({ params }) => params?.progressToken === id, `the first progress of ${JSON.stringify(id)}`)
+  }
+
+  /** Asks again and again until the body with this key is over: there is no other way to hear of it from outside. */
+  async over(key: string): Promise<void> {
+    for (let asked = 0; asked < 50; asked++) {
+      if ((await this.bodies()).over.includes(key)) return
+      await Effect.runPromise(Effect.sleep(patienceMillis / 50))
+    }
+    throw new Fault(`the body ${key} did not end within ${patienceMillis} ms of its cancel`)
+  }
+}
+
+export const cancel = (requestId: unknown, reason?: string): object => ({
+  jsonrpc: "2.0",
+  method: "notifications/cancelled",
+  params: reason === undefined ? { requestId } : { requestId, reason }
+})
+
+const initialize = {
+  jsonrpc: "2.0",
+  id: "suite-initialize",
+  method: "initialize",
+  params: {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "quiesce-mcp-suite", version: "1" }
+  }
+}
+
+const initialized = { jsonrpc: "2.0", method: "notifications/initialized" }
+
+export class StdioLink extends Link {
+  readonly child: ChildProcess
+  readonly exited: Promise<number | null>
+
+  constructor(revision: Revision, mark: string, command: string, args: ReadonlyArray<string>) {
+    super(revision, mark)
+    const child = this.child = spawn(command, args, { stdio: ["pipe", "pipe", "ignore"] })
+    const lines = new Lines(64 * 1024 * 1024, (line) => {
+      try {
+        this.came(JSON.parse(line ?? "") as Frame)
+      } catch {
+        this.came({ error: { code: 0, message: "a line that is no JSON" } })
+      }
+    })
+    child.stdout!.on("data", (chunk: Uint8Array) => lines.read(chunk))
+    child.stdin!.on("error", () => undefined)
+    this.exited = new Promise((resolve, reject) => {
+      child.once("close", resolve)
+      child.once("error", reject)
+    })
+    this.exited.catch(() => undefined)
+  }
+
+  async send(...frames: ReadonlyArray<object | string>): Promise<void> {
+    const lines = frames.map((frame) => `${typeof frame === "string" ? frame : JSON.stringify(frame)}\n`)
+    this.child.stdin!.write(lines.join(""))
+  }
+
+  async close(): Promise<void> {
+    this.child.kill("SIGKILL")
+    await this.exited.catch(() => undefined)
+  }
+}
+
+export class HttpLink extends Link {
+  readonly #url: string
+  readonly #session: string | undefined
+  /** The responses that have not ended, by the id of their request. */
+  readonly streams = new Map<string | number, { readonly controller: AbortController; readonly ended: Promise<void> }>()
+
+  constructor(revision: Revision, mark: string, url: string, session: string | undefined) {
+    super(revision, mark)
+    this.#url = url
+    this.#session = session
+  }
+
+  /** Each frame is a POST of its own; returns when each has its status. */
+  async send(...frames: ReadonlyArray<object | string>): Promise<void> {
+    await Promise.all(frames.map((frame) => this.post(frame)))
+  }
+
+  async post(frame: object | string): Promise<number> {
+    const { id, method, params } = (typeof frame === "string" ? {} : frame) as Frame
+    const controller = new AbortController()
+    const response = await fetch(this.#url, {
+      method: "POST",
+      signal: controller.signal,
+      body: typeof frame === "string" ? frame : JSON.stringify(frame),
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": this.revision,
+        ...(this.#session === undefined ? {} : { "mcp-session-id": this.#session }),
+        ...(this.revision === "2025-11-25" || method === undefined
+          ? {}
+          : { "mcp-method": method, ...(params?.name === undefined ? {} : { "mcp-name": params.name }) })
+      }
+    })
+    const ended = this.#read(response)
+    if (id !== undefined && id !== null && method !== undefined) this.streams.set(id, { controller, ended })
+    return response.status
+  }
+
+  async #read(response: Response): Promise<void> {
+    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true
+    let text = ""
+    try {
+      for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        text += chunk
+        if (!isStream) continue
+        const events = text.split("\n\n")
+        text = events.pop()!
+        for (const event of events) {
+          const data = event.split("\n").find((line) => line.startsWith("data:"))?.slice(5).trim()
+          if (data) this.came(JSON.parse(data) as Frame)
+        }
+      }
+      if (!isStream && text.startsWith("{")) this.came(JSON.parse(text) as Frame)
+    } catch {
+      // dropped, by us
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const { controller } of this.streams.values()) controller.abort()
+    if (this.#session === undefined) return
+    await fetch(this.#url, {
+      method: "DELETE",
+      headers: { "mcp-session-id": this.#session, "mcp-protocol-version": this.revision }
+    })
+  }
+}
+
+/** Connects, and has the handshake behind it. */
+export const open = async (target: Target, revision: Revision, mark: string): Promise<Link> => {
+  if (target._tag === "Command") {
+    const link = new StdioLink(revision, mark, target.command, target.args)
+    if (revision === "2025-11-25") {
+      await link.send(initialize)
+      await link.answer(initialize.id, startMillis)
+      await link.send(initialized)
+    } else {
+      await link.send(link.request("suite-start", "tools/list"))
+      await link.answer("suite-start", startMillis)
+    }
+    return link
+  }
+  if (revision === "2026-07-28") return new HttpLink(revision, mark, target.url, undefined)
+  const response = await fetch(target.url, {
+    method: "POST",
+    body: JSON.stringify(initialize),
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" }
+  })
+  await response.text()
+  const link = new HttpLink(revision, mark, target.url, response.headers.get("mcp-session-id") ?? undefined)
+  await link.send(initialized)
+  return link
+}
