@@ -96,8 +96,6 @@ export class Connection {
     })
   }
 
-  // Reading
-
   get #read(): Effect.Effect<void, Transport.TransportFailed> {
     return Effect.gen({ self: this }, function*() {
       while (true) {
@@ -199,8 +197,6 @@ export class Connection {
     return this.#ending === undefined
   }
 
-  // Handling
-
   readonly #serve: Host["serve"] = (id, handler, done) => {
     const entry = this.#incoming.get(id)
     if (entry === undefined) return done(failure(code.internalError, "Internal error"))
@@ -253,8 +249,6 @@ export class Connection {
         })
     }
   }
-
-  // Ending
 
   readonly #fail = (error: Transport.TransportFailed): Effect.Effect<void> =>
     Effect.sync(() => this.#end({ _tag: "Failed", error }))
