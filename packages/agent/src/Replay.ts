@@ -9,6 +9,11 @@ import type * as ToolResult from "@quiesce/core/ToolResult"
 import { crashed } from "./internal/closing.ts"
 import type { Entry, LogEvent, Seq } from "./LogEvent.ts"
 
+// Each provider has its shape of the messages, and its file.
+export { type AiSdkMessage, type AiSdkText, toAiSdk } from "./internal/aiSdk.ts"
+export { type AnthropicMessage, type AnthropicText, toAnthropic } from "./internal/anthropic.ts"
+export { type OpenAiMessage, toOpenAi } from "./internal/openAi.ts"
+
 export interface Call {
   /** The model's label where that can be used: of letters, digits, `_` and `-`, and of no call before. */
   readonly id: string
@@ -116,133 +121,3 @@ const asObject = (json: Json): { readonly [key: string]: Json } =>
   typeof json === "object" && json !== null && !Array.isArray(json)
     ? json as { readonly [key: string]: Json }
     : { arguments: json }
-
-// The shapes of providers.
-
-export interface AnthropicText {
-  readonly type: "text"
-  readonly text: string
-}
-export type AnthropicMessage =
-  | {
-    readonly role: "user"
-    readonly content: ReadonlyArray<
-      | AnthropicText
-      | {
-        readonly type: "tool_result"
-        readonly tool_use_id: string
-        readonly content: string
-        readonly is_error: boolean
-      }
-    >
-  }
-  | {
-    readonly role: "assistant"
-    readonly content: ReadonlyArray<
-      AnthropicText | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: object }
-    >
-  }
-
-const block = (text: string): AnthropicText => ({ type: "text", text })
-
-/** As the `messages` of Anthropic's Messages API: all results of a step come first in the next user message. */
-export const toAnthropic = (messages: ReadonlyArray<Message>): ReadonlyArray<AnthropicMessage> =>
-  messages.flatMap((message): ReadonlyArray<AnthropicMessage> => {
-    if (message.role === "user") return [{ role: "user", content: [block(message.text)] }]
-    const { calls, contexts, text } = message
-    const said = calls.map(({ id, input, name }) => ({ type: "tool_use" as const, id, name, input }))
-    const results = calls.map(({ id, isError, text }) => ({
-      type: "tool_result" as const,
-      tool_use_id: id,
-      content: text,
-      is_error: isError
-    }))
-    const answer = [...results, ...contexts.map(block)]
-    return [
-      { role: "assistant", content: text === "" ? said : [block(text), ...said] },
-      ...(answer.length === 0 ? [] : [{ role: "user" as const, content: answer }])
-    ]
-  })
-
-export type OpenAiMessage =
-  | { readonly role: "user"; readonly content: string }
-  | {
-    readonly role: "assistant"
-    readonly content: string | null
-    readonly tool_calls?: ReadonlyArray<{
-      readonly id: string
-      readonly type: "function"
-      readonly function: { readonly name: string; readonly arguments: string }
-    }>
-  }
-  | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string }
-
-/** As the `messages` of OpenAI's Chat Completions API. */
-export const toOpenAi = (messages: ReadonlyArray<Message>): ReadonlyArray<OpenAiMessage> =>
-  messages.flatMap((message): ReadonlyArray<OpenAiMessage> => {
-    if (message.role === "user") return [{ role: "user", content: message.text }]
-    const { calls, contexts, text } = message
-    if (calls.length === 0) return [{ role: "assistant", content: text }]
-    return [
-      {
-        role: "assistant",
-        content: text === "" ? null : text,
-        tool_calls: calls.map(({ id, input, name }) => ({
-          id,
-          type: "function",
-          function: { name, arguments: JSON.stringify(input) }
-        }))
-      },
-      ...calls.map(({ id, text }) => ({ role: "tool" as const, tool_call_id: id, content: text })),
-      ...contexts.map((content) => ({ role: "user" as const, content }))
-    ]
-  })
-
-export interface AiSdkText {
-  readonly type: "text"
-  readonly text: string
-}
-export type AiSdkMessage =
-  | { readonly role: "user"; readonly content: ReadonlyArray<AiSdkText> }
-  | {
-    readonly role: "assistant"
-    readonly content: ReadonlyArray<
-      | AiSdkText
-      | { readonly type: "tool-call"; readonly toolCallId: string; readonly toolName: string; readonly input: object }
-    >
-  }
-  | {
-    readonly role: "tool"
-    readonly content: ReadonlyArray<{
-      readonly type: "tool-result"
-      readonly toolCallId: string
-      readonly toolName: string
-      readonly output: { readonly type: "text" | "error-text"; readonly value: string }
-    }>
-  }
-
-const part = (text: string): AiSdkText => ({ type: "text", text })
-
-/** As the `ModelMessage`s of the AI SDK, versions 5 and later. */
-export const toAiSdk = (messages: ReadonlyArray<Message>): ReadonlyArray<AiSdkMessage> =>
-  messages.flatMap((message): ReadonlyArray<AiSdkMessage> => {
-    if (message.role === "user") return [{ role: "user", content: [part(message.text)] }]
-    const { calls, contexts, text } = message
-    const said = calls.map(({ id, input, name }) => ({
-      type: "tool-call" as const,
-      toolCallId: id,
-      toolName: name,
-      input
-    }))
-    const results = calls.map(({ id, isError, name, text }) => ({
-      type: "tool-result" as const,
-      toolCallId: id,
-      toolName: name,
-      output: { type: isError ? "error-text" as const : "text" as const, value: text }
-    }))
-    return [
-      { role: "assistant", content: text === "" ? said : [part(text), ...said] },
-      ...(results.length === 0 ? [] : [{ role: "tool" as const, content: results }]),
-      ...(contexts.length === 0 ? [] : [{ role: "user" as const, content: contexts.map(part) }])
-    ]
-  })

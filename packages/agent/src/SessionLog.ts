@@ -14,7 +14,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { closing } from "./internal/closing.ts"
-import * as Reader_ from "./internal/reader.ts"
+import { entries, tail, verify } from "./internal/reader.ts"
 import * as Sqlite from "./internal/sqlite.ts"
 import { memory, type Source, type Storage } from "./internal/storage.ts"
 import { Writer } from "./internal/writer.ts"
@@ -101,16 +101,16 @@ const encodeLine = Schema.encodeSync(EntryJson)
 const decodeLine = Schema.decodeUnknownResult(EntryJson)
 
 const readerOf = (source: Source): Reader => ({
-  read: (seq = 1) => Reader_.entries(source, seq),
-  verify: Reader_.verify(source),
-  exported: Stream.map(Reader_.entries(source, 1), (entry) => encodeLine(entry))
+  read: (seq = 1) => entries(source, seq),
+  verify: verify(source),
+  exported: Stream.map(entries(source, 1), (entry) => encodeLine(entry))
 })
 
 /** A log in `storage`, with what was open in it closed. Closing the scope waits for what is being written. */
 export const make = Effect.fnUntraced(function*(
   storage: Storage
 ): Effect.fn.Return<Shape, OpenError | AppendError, Scope.Scope> {
-  const writer = new Writer(storage, yield* Reader_.tail(storage))
+  const writer = new Writer(storage, yield* tail(storage))
   yield* Effect.addFinalizer(() => writer.close)
   /** What is below was open when this writer came, or was imported by it. */
   let inherited = writer.ledger.seq
@@ -121,23 +121,23 @@ export const make = Effect.fnUntraced(function*(
   const recovered = writer.ledger.turn === undefined ? [] : yield* recover
 
   const importing: Shape["importing"] = Effect.fnUntraced(function*(lines) {
-    const entries: Array<Entry> = []
+    const imported: Array<Entry> = []
     yield* Stream.runForEach(lines, (line) =>
       Effect.suspend(() => {
         const decoded = decodeLine(line)
-        const seq = entries.length + 1
+        const seq = imported.length + 1
         const problem = decoded._tag === "Failure"
           ? `the line is no entry: ${decoded.failure.message}`
           : decoded.success.seq === seq
           ? undefined
           : `the line is entry ${decoded.success.seq}`
         if (problem !== undefined) return Effect.fail(new LogCorrupt({ log: "the lines to import", seq, problem }))
-        if (decoded._tag === "Success") entries.push(decoded.success)
+        if (decoded._tag === "Success") imported.push(decoded.success)
         return Effect.void
       }))
     const written = yield* writer.append(
-      (ledger) => ledger.seq > 0 ? "NotEmpty" : entries.map(({ event }) => event),
-      (index) => entries[index]!.atMillis
+      (ledger) => ledger.seq > 0 ? "NotEmpty" : imported.map(({ event }) => event),
+      (index) => imported[index]!.atMillis
     )
     inherited = written.length
     return written

@@ -22,12 +22,8 @@ import { argumentsOf } from "./arguments.ts"
 import { Broadcast } from "./broadcast.ts"
 import { type Host, of, Step } from "./step.ts"
 
-export interface Settings {
-  readonly log: SessionLog.Shape
-  readonly registry: ToolRegistry.Shape
+export interface Settings extends Pick<Host, "log" | "registry" | "maxParallel" | "onFailure"> {
   readonly seq: Seq
-  readonly maxParallel: number
-  readonly onFailure: "continue" | "skip" | "cancel"
 }
 
 export class Driver implements Turn.Turn {

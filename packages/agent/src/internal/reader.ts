@@ -45,7 +45,7 @@ const records = (source: Source, from: Position): Stream.Stream<Record.Read, Rea
       Effect.map(page(source, position), ({ next, read }) => [read, Option.fromUndefinedOr(next)] as const)
   )
 
-export const corrupt = (source: Source, { problem, seq }: Record.Read & { readonly _tag: "Corrupt" }): LogCorrupt =>
+const corrupt = (source: Source, { problem, seq }: Record.Read & { readonly _tag: "Corrupt" }): LogCorrupt =>
   new LogCorrupt({ log: source.name, seq, problem })
 
 export const entries = (source: Source, from: number): Stream.Stream<Entry, ReadError> =>

@@ -58,7 +58,7 @@ export const storage = Effect.fnUntraced(function*(
     () => Effect.ignore(attempt(file, () => void db.prepare("DELETE FROM lease WHERE token = ?").run(token)))
   )
 
-  const held = db.prepare("SELECT pid, started, boot, token FROM lease")
+  const held = db.prepare(selectLease)
   const insert = db.prepare("INSERT INTO event (seq, at, sum, event) VALUES (?, ?, ?, ?)")
   let synchronous: "FULL" | "NORMAL" | undefined
   return {
@@ -69,7 +69,7 @@ export const storage = Effect.fnUntraced(function*(
         if (synchronous !== wanted) db.exec(`PRAGMA synchronous = ${wanted}`)
         synchronous = wanted
         transaction(db, () => {
-          const lease = held.get() as Lease | undefined
+          const lease = held.get() as LeaseRow | undefined
           if (lease?.token !== token) throw new LogBusy({ log: file, holder: holderOf(lease) })
           for (const { at, event, seq, sum } of rows) insert.run(seq, at, sum, event)
         })
@@ -77,17 +77,20 @@ export const storage = Effect.fnUntraced(function*(
   }
 })
 
-interface Lease extends Holder {
+/** There is one, or none. */
+const selectLease = "SELECT pid, started, boot, token FROM lease"
+
+interface LeaseRow extends Holder {
   readonly token: string
 }
 
-const holderOf = (lease: Lease | undefined): Holder =>
+const holderOf = (lease: LeaseRow | undefined): Holder =>
   lease === undefined ? { pid: 0, started: "", boot: "" } : { pid: lease.pid, started: lease.started, boot: lease.boot }
 
 const acquire = (file: string, db: DatabaseSync, token: string): void => {
   const { boot, pid, started } = Lease.self()
   transaction(db, () => {
-    const lease = db.prepare("SELECT pid, started, boot, token FROM lease").get() as Lease | undefined
+    const lease = db.prepare(selectLease).get() as LeaseRow | undefined
     if (lease !== undefined && Lease.isAlive(lease)) throw new LogBusy({ log: file, holder: holderOf(lease) })
     db.prepare("INSERT OR REPLACE INTO lease (one, pid, started, boot, token) VALUES (1, ?, ?, ?, ?)")
       .run(pid, started, boot, token)

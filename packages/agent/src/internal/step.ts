@@ -25,7 +25,7 @@ export interface Host {
   readonly log: SessionLog.Shape
   readonly registry: ToolRegistry.Shape
   readonly maxParallel: number
-  readonly onFailure: "continue" | "skip" | "cancel"
+  readonly onFailure: NonNullable<Turn.Options["onFailure"]>
   /** Why the turn was cancelled, as its calls hear it; `undefined` while it was not. */
   readonly reason: () => CancelReason | undefined
   readonly publish: (event: Turn.Event) => void
