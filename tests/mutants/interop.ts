@@ -96,6 +96,14 @@ const faces: ReadonlyArray<Mutant> = [
 
 const aiSdks: ReadonlyArray<Mutant> = [
   {
+    name: "what a client sends as an output is believed to be one",
+    clause: "PROMISE-02",
+    file: `${src}/internal/aiSdkMessages.ts`,
+    find: "isOutput(output) ? modelOutput(output)",
+    replace: "output !== null ? modelOutput(output as ToolResult.Success)",
+    test: { file: aiSdk, title: "takes messages of a client for what they are" }
+  },
+  {
     name: "a call whose approval was answered is closed before the AI SDK runs it",
     clause: "PROMISE-02",
     file: `${src}/internal/aiSdkMessages.ts`,

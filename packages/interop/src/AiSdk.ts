@@ -32,7 +32,7 @@ export const tools = (face: Face.Face): Record<string, ReturnType<typeof dynamic
         inputSchema: jsonSchema(inputSchema),
         execute: (input, { abortSignal, toolCallId }): Promise<Output> =>
           Face.succeed(face, { callId: toolCallId, name, arguments: input, signal: abortSignal }),
-        toModelOutput: ({ output }) => Messages.modelOutput(output as Output)
+        toModelOutput: ({ output }) => Messages.shownOutput(output)
       })
     ])
   )

@@ -127,6 +127,33 @@ describe("AiSdk.tools", () => {
     }]])
   })
 
+  it(cites("takes messages of a client for what they are, whatever is in them", "PROMISE-02"), async () => {
+    const tools = AiSdk.tools(Toolbox.make({ tools: [add] }))
+    const output = (toolCallId: string, output: unknown): UIMessage["parts"][number] => ({
+      type: "dynamic-tool",
+      state: "output-available",
+      toolName: "add",
+      toolCallId,
+      input: {},
+      output
+    })
+    const success = await tools["add"]!.execute!({ a: 1, b: 2 }, { toolCallId: "0", messages: [], context: {} })
+    const parts = [
+      JSON.parse(JSON.stringify(success)),
+      { content: 1, contexts: [], concludesTurn: false },
+      null,
+      "three"
+    ]
+      .map((value, at) => output(String(at), value))
+    const messages = await convertToModelMessages([{ role: "assistant", parts }], { tools })
+    assert.deepStrictEqual(resultsIn(messages), [
+      ["0", { type: "text", value: "3" }],
+      ["1", { type: "json", value: { content: 1, contexts: [], concludesTurn: false } }],
+      ["2", { type: "json", value: null }],
+      ["3", { type: "json", value: "three" }]
+    ])
+  })
+
   it(cites("ends a generation with the call that concludes the turn", "PROMISE-02"), async () => {
     const { model, prompts } = scripted([["1", "add", { a: 1, b: 1 }]], [["2", "finish", {}]], "too far")
     const finish = Tool.fromPromise("finish", {

@@ -1,11 +1,14 @@
 /** What the AI SDK keeps of calls: model outputs, and the messages of a history. */
 import type * as ToolResult from "@quiesce/core/ToolResult"
 import type { ModelMessage, ToolCallPart, ToolModelMessage, ToolResultPart } from "ai"
+import * as Predicate from "effect/Predicate"
 import type { Entry } from "../Ledger.ts"
+import { copied } from "./copied.ts"
 import { type Asked, outcomes } from "./history.ts"
 import { textOf, texts } from "./shown.ts"
 
 type ModelOutput = ToolResultPart["output"]
+type JsonOutput = Extract<ModelOutput, { readonly type: "json" }>
 type ToolPart = ToolModelMessage["content"][number]
 
 export const modelOutput = (result: ToolResult.ToolResult): ModelOutput => {
@@ -34,7 +37,13 @@ export const textOfOutput = (output: ModelOutput): ReadonlyArray<ToolResult.Cont
 }
 
 export const isOutput = (output: unknown): output is ToolResult.Success =>
-  typeof output === "object" && output !== null && "concludesTurn" in output && "dispatched" in output
+  Predicate.hasProperty(output, "content") && Array.isArray(output.content) &&
+  Predicate.hasProperty(output, "contexts") && Array.isArray(output.contexts) &&
+  Predicate.hasProperty(output, "concludesTurn")
+
+/** What a model is shown of an output that may have come from a client, and be anything. */
+export const shownOutput = (output: unknown): ModelOutput =>
+  isOutput(output) ? modelOutput(output) : { type: "json", value: copied(output) as JsonOutput["value"] }
 
 const resultPart = (result: ToolResult.ToolResult): ToolResultPart => ({
   type: "tool-result",
