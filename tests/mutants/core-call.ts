@@ -289,9 +289,9 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "post-policy is cut short",
     clause: "CALL-10",
     file: `${src}/internal/pipeline.ts`,
-    find: "    effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...contexts]))))",
+    find: "    effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...call.contexts]))))",
     replace:
-      "    Effect.interruptible(\n      effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...contexts]))))\n    )",
+      "    Effect.interruptible(\n      effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...call.contexts]))))\n    )",
     test: { file: `${test}/Precedence.test.ts`, title: "one that accepts after the cancel replaces only a success" }
   },
   {
@@ -506,7 +506,7 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "post-policy reviews a wrapper's fault",
     clause: "CALL-22",
     file: `${src}/internal/pipeline.ts`,
-    find: "if (Outcome.isFinal(reviewed[0])) break",
+    find: "if (Outcome.isFinal(outcome)) break",
     replace: "if (false) break",
     test: { file: `${test}/Stages.test.ts`, title: "an outcome decided by a wrapper that threw > which stages run" }
   },

@@ -17,8 +17,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "a block keeps what was deferred before",
     clause: "CALL-23",
     file: `${src}/internal/pipeline.ts`,
-    find: "return [Outcome.blocked(String(review.feedback)), contexts]",
-    replace: "return [Outcome.blocked(String(review.feedback)), [...deferred, ...contexts]]",
+    find: "      call.reviewedContexts = contexts\n",
+    replace: "      call.reviewedContexts = [...deferred, ...contexts]\n",
     test: { file: `${test}/Policy.review.test.ts`, title: "blocks: a failure with its feedback" }
   },
   {
@@ -61,8 +61,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "a failure of post-policy drops what was deferred",
     clause: "CALL-23",
     file: `${src}/internal/pipeline.ts`,
-    find: "return [Outcome.policyFailed(thrown), deferred]",
-    replace: "return [Outcome.policyFailed(thrown), []]",
+    find: "    return Outcome.policyFailed(thrown)\n",
+    replace: "    call.reviewedContexts = []\n    return Outcome.policyFailed(thrown)\n",
     test: { file: `${test}/Policy.review.test.ts`, title: "stay on a cancellation, a misuse and a denial" }
   },
   {
@@ -423,8 +423,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "whenIdle waits for nothing",
     clause: "CALL-28",
     file: `${src}/internal/registry.ts`,
-    find: "      if (!this.#isIdle(waiter)) continue\n",
-    replace: "      if (!this.#isIdle(waiter) && this.closed) continue\n",
+    find: "      if (!this.#isIdle(waiter) || ",
+    replace: "      if ((!this.#isIdle(waiter) && this.closed) || ",
     test: {
       file: `${test}/ToolRegistry.lifecycle.test.ts`,
       title: "resolves for everybody once the last call is quiet"

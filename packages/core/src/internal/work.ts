@@ -160,8 +160,9 @@ export abstract class Work<A, E> implements Ward.Ward, Stoppable {
 
   #prepare(exit: Exit.Exit<A, unknown>): void {
     const { prepare } = this.#options
-    const thrown = prepare === undefined || exit._tag === "Success" ? [] : this.#ownFailures(exit.cause)
-    if (prepare === undefined || thrown.length === 0) this.#settled(exit)
+    if (prepare === undefined || exit._tag === "Success") return this.#settled(exit)
+    const thrown = this.#ownFailures(exit.cause)
+    if (thrown.length === 0) this.#settled(exit)
     else prepare(thrown[0], () => this.#settled(exit))
   }
 
