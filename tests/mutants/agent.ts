@@ -410,7 +410,7 @@ const log: ReadonlyArray<Mutant> = [
   },
   {
     name: "a turn begins inside a turn",
-    clause: "TURN-06",
+    clause: "TURN-07",
     file: `${src}/internal/ledger.ts`,
     find: "return this.turn === undefined ? undefined : \"TurnOpen\"",
     replace: "return undefined",

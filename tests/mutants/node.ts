@@ -270,8 +270,8 @@ const process: ReadonlyArray<Mutant> = [
     name: "output is read for as long as somebody holds it",
     clause: "NODE-03",
     file: `${src}/internal/supervisor.ts`,
-    find: "for (const tap of taps) tap.destroy()",
-    replace: "for (const tap of taps) yield* tap.closed",
+    find: "for (const pipe of pipes) pipe.destroy()",
+    replace: "for (const pipe of pipes) yield* pipe.closed",
     test: {
       file: `${test}/Process.descendants.test.ts`,
       title: "runs on and is named in the residue where it is not to be ended"

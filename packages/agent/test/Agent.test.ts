@@ -38,7 +38,7 @@ const stubborn = () => {
 
 describe("an agent without Effect", () => {
   it(
-    cites("runs turns, tells their events and shows their history", "TURN-02", "TURN-07"),
+    cites("runs turns, tells their events and shows their history", "TURN-02", "TURN-06", "TURN-07"),
     async () => {
       await using agent = await Agent.open({
         tools: [echo],
