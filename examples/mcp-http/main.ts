@@ -5,7 +5,7 @@
  * The server is called as the function that it is, from a request to a response: no port is needed for that. `server.ts`
  * beside this file is one with a port, for any MCP client.
  */
-import { Tool, ToolRegistry } from "@quiesce/core"
+import { Abortable, Tool, ToolRegistry } from "@quiesce/core"
 import { HttpServer } from "@quiesce/mcp"
 import { Deferred, Effect, Schema } from "effect"
 import assert from "node:assert/strict"
@@ -39,7 +39,7 @@ const client = { name: "example", version: "1.0.0" }
 const program = Effect.gen(function*() {
   const { handle } = yield* HttpServer.make({ name: "example", version: "1.0.0" })
   const registry = yield* ToolRegistry.ToolRegistry
-  const send = (request: Request) => Effect.promise(() => handle(request))
+  const send = (request: Request) => Abortable.promise(() => handle(request))
   const running = Effect.map(
     registry.inFlight,
     (calls) => calls.filter(({ cancelling }) => cancelling === undefined).length
@@ -52,13 +52,13 @@ const program = Effect.gen(function*() {
     const asked = handle(post({ id: 1, method: "tools/call", params }, headers, connection.signal))
     yield* Deferred.await(began)
     connection.abort()
-    yield* Effect.promise(() => asked.then(({ body }) => body?.cancel()))
+    yield* Abortable.promise(() => asked.then(({ body }) => body?.cancel()))
     return yield* running
   })
 
   const initialize = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: client }
   const opened = yield* send(post({ id: 0, method: "initialize", params: initialize }, {}))
-  yield* Effect.promise(() => opened.text())
+  yield* Abortable.promise(() => opened.text())
   const session = { "mcp-session-id": opened.headers.get("mcp-session-id")! }
 
   const kept = yield* callAndLeave({ name: "wait", arguments: {} }, session)

@@ -19,7 +19,6 @@ import type * as ToolRegistry from "@quiesce/core/ToolRegistry"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { randomUUID } from "node:crypto"
@@ -31,6 +30,7 @@ import { InFlight } from "./internal/inFlight.ts"
 import * as Message from "./internal/message.ts"
 import * as Results from "./internal/results.ts"
 import { Session } from "./internal/session.ts"
+import { Sessional } from "./internal/sessional.ts"
 import * as Tools from "./internal/tools.ts"
 import type { ServerOptions } from "./ServerOptions.ts"
 
@@ -262,45 +262,6 @@ export const make = Effect.fnUntraced(function*(
 
 export const layer = (options: Options): Layer.Layer<HttpServer, never, ToolRegistry.ToolRegistry> =>
   Layer.effect(HttpServer, make(options))
-
-/** A session, and how long nobody has used it. */
-class Sessional {
-  readonly session: Session
-  readonly #expire: () => Fiber.Fiber<unknown>
-  #users = 0
-  #timer: Fiber.Fiber<unknown> | undefined
-  #stopped = false
-
-  constructor(session: Session, expire: () => Fiber.Fiber<unknown>) {
-    this.session = session
-    this.#expire = expire
-  }
-
-  /** It is in use until `over` is called: until the response was read to its end. */
-  async during(f: (over: () => void) => Promise<Response>): Promise<Response> {
-    this.#users++
-    this.#timer?.interruptUnsafe()
-    let counted = true
-    const over = () => {
-      if (!counted) return
-      counted = false
-      if (--this.#users === 0 && !this.#stopped) this.#timer = this.#expire()
-    }
-    try {
-      const response = await f(over)
-      if (response.body === null || response.status >= 400) over()
-      return response
-    } catch (error) {
-      over()
-      throw error
-    }
-  }
-
-  stop(): void {
-    this.#stopped = true
-    this.#timer?.interruptUnsafe()
-  }
-}
 
 /** Listens to what may end a request; returns how to stop that. */
 const listen = (
