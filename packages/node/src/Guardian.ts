@@ -20,9 +20,9 @@ import * as Programs from "./internal/programs.ts"
 /**
  * Has the commands that run under it watched. Closing its scope lets the guardian go, and waits for it.
  *
- * **Limits**: one more process of Node. If it cannot be started, or is killed, nobody watches, as without it. It looks only once this
- * process is gone, so it does not find a descendant that by then has left its session, lost its parent and cleared its
- * environment.
+ * **Limits**: one more process of Node. If it cannot be started, or is killed, nobody watches, as without it. It looks only
+ * once this process is gone, so it does not find a descendant that by then has left its session, lost its parent and
+ * cleared its environment.
  */
 export const layer: Layer.Layer<never> = Layer.effect(
   Watch.Watch,

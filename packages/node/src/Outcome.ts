@@ -115,7 +115,7 @@ export const describe = (self: Outcome): string => {
     case "Signalled":
       return `was ended by ${self.signal}`
     case "TimedOut":
-      return `was ended after its timeout`
+      return "was ended after its timeout"
     case "Cancelled":
       return "was cancelled"
     case "SpawnFailed":

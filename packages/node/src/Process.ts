@@ -34,7 +34,10 @@ export interface SpawnOptions {
 }
 
 export interface RunOptions<E = never, R = never> extends SpawnOptions {
-  /** Sees every piece of output; while it runs, the program is held up once its pipe is full. Its failure stops the command. */
+  /**
+   * Sees every piece of output; while it runs, the program is held up once its pipe is full. Its failure stops the
+   * command.
+   */
   readonly onOutput?: ((chunk: Chunk) => Effect.Effect<void, E, R>) | undefined
   /** Sees the outcome, also that of an interrupted run, before the interrupter goes on. */
   readonly onOutcome?: ((outcome: Outcome.Outcome) => Effect.Effect<void>) | undefined

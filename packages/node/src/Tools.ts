@@ -99,7 +99,7 @@ const toResult = (outcome: Outcome.Ran): typeof CommandResult.Type => {
 }
 
 /** A person sees no more than some changes per second, and every report starts the observers. */
-const reportEvery = 100
+const reportEveryMillis = 100
 
 /** Reports how much a command has written, and the last line of it. */
 const reporting = (call: ToolCall.Running, clock: Clock.Clock) => {
@@ -109,7 +109,7 @@ const reporting = (call: ToolCall.Running, clock: Clock.Clock) => {
     Effect.sync(() => {
       written += bytes.length
       const now = clock.currentTimeMillisUnsafe()
-      if (now - reported < reportEvery) return
+      if (now - reported < reportEveryMillis) return
       reported = now
       const message = new TextDecoder().decode(bytes.subarray(-200)).trimEnd().split("\n").at(-1)
       call.progress(message ? { progress: written, message } : { progress: written })
@@ -235,7 +235,7 @@ const questions: ReadonlyMap<string, string> = new Map([
  * An approval channel is provided to it (`Layer.provide(Approval.layerQueue)`); without one, what is asked about is
  * denied.
  */
-export const layer: Layer.Layer<ToolRegistry.ToolRegistry, ToolRegistry.DuplicateTool, Files.Files> = ToolRegistry
-  .layer(
-    all
-  ).pipe(Layer.provide(Policy.layer(policy)))
+export const layer: Layer.Layer<ToolRegistry.ToolRegistry, ToolRegistry.DuplicateTool, Files.Files> = Layer.provide(
+  ToolRegistry.layer(all),
+  Policy.layer(policy)
+)

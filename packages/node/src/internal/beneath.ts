@@ -29,7 +29,7 @@ export interface Place {
 
 const isLinux = process.platform === "linux"
 
-export const isBeneath = (root: string, path: string): boolean =>
+const isBeneath = (root: string, path: string): boolean =>
   path === root || path.startsWith(root === Path.sep ? root : root + Path.sep)
 
 /** Reads a path as one beneath `root`; an absolute one is fine if it is. */

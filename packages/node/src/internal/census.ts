@@ -26,10 +26,10 @@ export interface Children {
 }
 
 /** So often newcomers are looked for. Where some appear each time, more would not end it either. */
-const rounds = 5
+export const rounds = 5
 
 /** A row takes about 20 µs to read; between slices of so many, others get their turn. */
-const slice = 64
+export const slice = 64
 
 export const take = Effect.fnUntraced(function*(reader: Reader, lineage: Lineage): Effect.fn.Return<Table> {
   const seen = new Map<number, Row | undefined>()

@@ -37,7 +37,7 @@ export interface Child {
 }
 
 /** The messages of a child that is a program of ours; of any other there are none. */
-export interface Messages extends Channel.Channel, Pick<Tap.Tap, "closed" | "isClosed" | "destroy"> {}
+interface Messages extends Channel.Channel, Pick<Tap.Tap, "closed" | "isClosed" | "destroy"> {}
 
 export interface Options {
   /** By what its processes are known; of no other command. */

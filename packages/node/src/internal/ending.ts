@@ -60,10 +60,10 @@ export interface Options {
 export const killWait = Duration.seconds(5)
 
 /** The longest wait between two looks at the processes last seen; a tenth of what a person notices. */
-const longestPause = 25
+const longestPauseMillis = 25
 
 /** The longest wait between two looks at the whole table: newcomers are asked no later than this. */
-const longestStare = 250
+const longestStareMillis = 250
 
 /** A table that changed while it was read, or held somebody unreadable, is read this often before it is believed. */
 const looks = 3
@@ -109,7 +109,7 @@ export const end = Effect.fnUntraced(function*(
       if (!late && isAsked) continue
       ask(host, pgrp, members, late ? "SIGKILL" : "SIGTERM")
     }
-    yield* awaitGone(host, targets, Math.min(late ? giveUpAt : killAt, time + longestStare))
+    yield* awaitGone(host, targets, Math.min(late ? giveUpAt : killAt, time + longestStareMillis))
   }
 })
 
@@ -153,7 +153,7 @@ const look = Effect.fnUntraced(function*(
 
 /** Waits until none of `rows` is alive, and no longer than `until`. */
 const awaitGone = Effect.fnUntraced(function*(host: Seen, rows: ReadonlyArray<Row>, until: number) {
-  for (let pause = rows.length === 0 ? longestPause : 1;; pause = Math.min(pause * 2, longestPause)) {
+  for (let pause = rows.length === 0 ? longestPauseMillis : 1;; pause = Math.min(pause * 2, longestPauseMillis)) {
     const left = until - (yield* now)
     if (left <= 0) return
     yield* Effect.sleep(Math.min(pause, left))

@@ -8,7 +8,7 @@ import { type Command, inherited } from "../Command.ts"
  * Carries the marks of the command and of those that enclose it, so that a command that is itself such a host hides
  * its descendants neither from us nor from itself.
  */
-export const markName = "QUIESCE_LINEAGE"
+const markName = "QUIESCE_LINEAGE"
 
 /** Without these most Windows programs do not start. */
 const windows = [

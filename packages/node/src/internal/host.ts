@@ -1,8 +1,8 @@
 /**
  * The machine as commands need it: starting a program, who is alive, and the raw `kill`.
  *
- * The state machines (`supervisor.ts`, `ending.ts`) and the rules of who is ours (`lineage.ts`) and who may be signalled (`signal.ts`)
- * know a machine only through this, so that they can be run against a machine that is not there.
+ * The state machines (`supervisor.ts`, `ending.ts`) and the rules of who is ours (`lineage.ts`) and who may be signalled
+ * (`signal.ts`) know a machine only through this, so that they can be run against a machine that is not there.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"

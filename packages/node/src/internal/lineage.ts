@@ -55,7 +55,10 @@ export const replace = (self: Lineage, rows: ReadonlyArray<Row>): void => {
   remember(self, rows)
 }
 
-/** What a row carries of our mark or our pipes; `Unreadable` is a process that hides it, or is just being replaced by `exec`. */
+/**
+ * What a row carries of our mark or our files; `Unreadable` is a process that hides it, or is just being replaced by
+ * `exec`.
+ */
 export type Carries = "Carries" | "Lacks" | "Unreadable"
 
 export interface Attribution {

@@ -42,12 +42,6 @@ export const parseStat = (stat: string): Row | undefined => {
   }
 }
 
-/** A row takes about 20 µs to read; between slices of this many, others get their turn. */
-const slice = 64
-
-/** So often newcomers are looked for; on a machine where some appear each time, more would not end it either. */
-const rounds = 5
-
 /** Who could be a command's, by their parents. */
 export const table = (lineage: Lineage): Effect.Effect<Table> => Census.take(reader, lineage)
 
@@ -77,7 +71,7 @@ export const hasChildren = (): boolean => typeof read(`/proc/${process.pid}/task
  */
 const listChildren = (path: string): Census.Children => {
   let before = read(path)
-  for (let tries = 0; tries < rounds && before !== unreadable; tries++) {
+  for (let tries = 0; tries < Census.rounds && before !== unreadable; tries++) {
     if (before === gone) return { pids: [], isCertain: true }
     const again = read(path)
     if (again === before) return { pids: pidsIn(before), isCertain: true }
@@ -99,7 +93,7 @@ export const everybody: Effect.Effect<Table> = Effect.gen(function*() {
   const seen = new Set<string>()
   let isComplete = true
   let count = 0
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < Census.rounds; round++) {
     const entries = list("/proc")
     if (entries === gone || entries === unreadable) return { rows, restless: false, isComplete: false }
     const fresh = entries.filter((entry) => isPid(entry) && !seen.has(entry))
@@ -109,7 +103,7 @@ export const everybody: Effect.Effect<Table> = Effect.gen(function*() {
       const found = readRow(pid)
       if (found === unreadable) isComplete = false
       else if (found !== gone) rows.push(found)
-      if (++count % slice === 0) yield* Effect.yieldNow
+      if (++count % Census.slice === 0) yield* Effect.yieldNow
     }
   }
   return { rows, restless: true, isComplete }

@@ -12,7 +12,7 @@ import * as Lineage from "../lineage.ts"
 import * as Watch from "./watch.ts"
 
 /** A program that is just being started shows its mark within this many looks, or it was never started. */
-const pauses = [1, 10, 100]
+const pausesMillis = [1, 10, 100]
 
 /** Between SIGTERM and SIGKILL: what commands are given by default. Nobody waits for this any more. */
 const grace = Duration.seconds(2)
@@ -46,7 +46,7 @@ lines.on("line", (line) => {
  * own: until then it held the host's end of our pipe, which has ended.
  */
 const find = Effect.fnUntraced(function*(host: Seen, mark: string): Effect.fn.Return<Lineage.Lineage | undefined> {
-  for (const pause of pauses) {
+  for (const pause of pausesMillis) {
     const { rows } = yield* host.everybody
     const marked = rows.filter((row) => Lineage.isAlive(row) && host.carriesMark(row, mark) === "Carries")
     const [first, ...others] = marked.sort((a, b) => a.started - b.started || a.pid - b.pid)
