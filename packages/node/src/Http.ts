@@ -126,7 +126,7 @@ const read = Effect.fnUntraced(function*(response: Response) {
 
 const repeatable = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"])
 
-const passing = new Set([429, 502, 503, 504])
+const transient = new Set([429, 502, 503, 504])
 
 const retrying = Effect.fnUntraced(function*(
   request: Request,
@@ -139,8 +139,8 @@ const retrying = Effect.fnUntraced(function*(
   for (let count = 0;; count++) {
     const result = yield* Effect.result(attempt)
     const again = result._tag === "Success"
-      ? isRepeatable && passing.has(result.success.status)
-      : result.failure.isPassing && (isRepeatable || !result.failure.reached)
+      ? isRepeatable && transient.has(result.success.status)
+      : result.failure.isTransient && (isRepeatable || !result.failure.reached)
     const asked = result._tag === "Success" ? result.success.headers["retry-after"] : undefined
     const wait = retryAfterMillis(asked, yield* Clock.currentTimeMillis) ??
       base * 2 ** count * (yield* Random.nextBetween(0.5, 1))

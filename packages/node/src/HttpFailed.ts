@@ -31,7 +31,7 @@ export class HttpFailed extends Schema.TaggedError<HttpFailed>("@quiesce/node/Ht
   }
 
   /** It may go better another time. */
-  get isPassing(): boolean {
+  get isTransient(): boolean {
     return this.reason === "Unresolved" || this.reason === "Unreachable" || this.reason === "Broken"
   }
 }
