@@ -2,7 +2,7 @@
  * A package is reached through its exports: not by a path into its directory, and never in its `internal/`.
  */
 import { posix } from "node:path"
-import { ownerOf } from "../packages.ts"
+import { ownerOf } from "../owner.ts"
 import { ofImports } from "../rule.ts"
 
 export const packageBoundary = ofImports(
