@@ -68,7 +68,8 @@ export class Driver implements Turn.Turn {
     )
 
   readonly cancel = (cause: Turn.Cause): Effect.Effect<void> =>
-    Effect.suspend(() => {
+    // All of it, also for whoever is interrupted meanwhile.
+    Effect.uninterruptible(Effect.suspend(() => {
       if (this.#ended || (this.#cause !== undefined && cause !== "disposed") || this.#cause === cause) {
         return Effect.void
       }
@@ -81,8 +82,7 @@ export class Driver implements Turn.Turn {
       const step = this.#step
       if (step === undefined) return Effect.void
       return Effect.andThen(step.cancel(reason), Effect.sync(() => step.wake()))
-      // All of it, also for whoever is interrupted meanwhile.
-    }).pipe(Effect.uninterruptible)
+    }))
 
   readonly cancelCall = (
     call: Seq | string,
@@ -113,8 +113,8 @@ export class Driver implements Turn.Turn {
     )
   }
 
+  /** Behind the end of the turn the log refuses what `work` writes. */
   #exclusively<A>(work: Effect.Effect<A, AppendError>): Effect.Effect<A, AppendError> {
-    // Behind the end of the turn the log refuses it.
     return this.#oneAtATime.withPermit(work)
   }
 

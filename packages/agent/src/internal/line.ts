@@ -60,7 +60,8 @@ export class Line<E> implements Session.Session<E> {
   }
 
   readonly send = (text: string): Effect.Effect<Session.Ticket<E>, SessionDisposed> =>
-    Effect.suspend(() => {
+    // Interrupted before the fork, it would leave a line that nobody serves.
+    Effect.uninterruptible(Effect.suspend(() => {
       if (this.#disposed) return Effect.fail(new SessionDisposed({ text }))
       const item: Item<E> = { text, ended: Deferred.makeUnsafe() }
       this.#waiting.push(item)
@@ -69,8 +70,7 @@ export class Line<E> implements Session.Session<E> {
       const idle = this.#idle = Deferred.makeUnsafe<void>()
       // Owned by whoever disposes the session, which waits for it.
       return Effect.as(Effect.forkDetach(this.#drain(idle), { uninterruptible: true }), ticket)
-      // Interrupted before the fork, it would leave a line that nobody serves.
-    }).pipe(Effect.uninterruptible)
+    }))
 
   readonly steer = (text: string): Effect.Effect<boolean, AppendError> =>
     Effect.suspend(() => {
@@ -81,12 +81,12 @@ export class Line<E> implements Session.Session<E> {
     })
 
   readonly cancel = (cause: Turn.Cause = "user"): Effect.Effect<void> =>
-    Effect.suspend(() => {
+    Effect.uninterruptible(Effect.suspend(() => {
       const current = this.#current
       if (current === undefined) return Effect.void
       if (current.cause === undefined || cause === "disposed") current.cause = cause
       return current.turn === undefined ? Effect.void : this.#pass(current, cause)
-    }).pipe(Effect.uninterruptible)
+    }))
 
   readonly current: Effect.Effect<Turn.Turn | undefined> = Effect.sync(() => this.#current?.turn)
 
