@@ -11,7 +11,7 @@ const manifest = {
   license: "MIT",
   type: "module",
   sideEffects: false,
-  files: ["dist", "src"],
+  files: ["AGENTS.md", "dist", "src"],
   exports: {
     ".": { "@quiesce/source": "./src/index.ts", types: "./dist/index.d.ts", default: "./dist/index.js" },
     "./package.json": "./package.json",
@@ -30,7 +30,10 @@ const built = (name: string, js: string, types: string): Record<string, string> 
   [`dist/${name}.d.ts.map`]: "{}"
 })
 
+const pages = { "AGENTS.md": "# Sample\n", LICENSE: "MIT\n", "README.md": "# Sample\n" }
+
 const files: Readonly<Record<string, string>> = {
+  ...pages,
   "package.json": JSON.stringify(manifest),
   ...built("index", `export * as Sample from "./Sample.js"\n`, `export * as Sample from "./Sample.ts"\n`),
   ...built(
@@ -48,6 +51,7 @@ afterEach(() => {
 
 /** A package whose types need those of Node, and which says so; it uses the other one. */
 const filesForNode: Readonly<Record<string, string>> = {
+  ...pages,
   "package.json": JSON.stringify({
     ...manifest,
     name: "@quiesce/sample-node",

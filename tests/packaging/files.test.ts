@@ -4,6 +4,7 @@ import { faults } from "../../tools/packaging/files.ts"
 const pkg = { directory: "", manifest: { name: "@quiesce/sample" }, modules: ["index", "internal/hub"] }
 
 const fit = [
+  "AGENTS.md",
   "LICENSE",
   "README.md",
   "dist/index.d.ts",
@@ -22,9 +23,19 @@ const fit = [
 describe("a tarball", () => {
   it("holds each source, its four outputs and the pages, and has no fault then", () => {
     assert.deepStrictEqual(faults(pkg, fit), [])
+    assert.deepStrictEqual(faults(pkg, [...fit, "CHANGELOG.md"]), [])
   })
 
-  for (const missing of ["src/index.ts", "dist/index.js", "dist/index.d.ts", "dist/internal/hub.js.map"]) {
+  for (
+    const missing of [
+      "LICENSE",
+      "AGENTS.md",
+      "src/index.ts",
+      "dist/index.js",
+      "dist/index.d.ts",
+      "dist/internal/hub.js.map"
+    ]
+  ) {
     it(`has a fault without ${missing}`, () => {
       assert.deepStrictEqual(faults(pkg, fit.filter((file) => file !== missing)), [
         `${missing} is missing from the tarball`

@@ -23,18 +23,15 @@ const exportMap = {
   }
 }
 
-/** For coding assistants. npm packs README and LICENSE by itself, and this page only where it is named. */
-const assistantsPage = "AGENTS.md"
+/** npm packs the manifest, README.md and LICENSE by itself, and no other page. */
+const files = ["AGENTS.md", "dist", "src"]
 
 export const faults = (manifest: Manifest): ReadonlyArray<string> => {
   const say = (holds: boolean, fault: string): ReadonlyArray<string> => (holds ? [] : [fault])
   return [
     ...say(manifest.type === "module", `"type" is not "module"`),
     ...say(manifest.sideEffects === false, `"sideEffects" is not false: a bundler would keep modules nobody uses`),
-    ...say(
-      isDeepStrictEqual(manifest.files?.filter((file) => file !== assistantsPage), ["dist", "src"]),
-      `"files" is not ["dist", "src"], with or without "${assistantsPage}"`
-    ),
+    ...say(isDeepStrictEqual(manifest.files, files), `"files" is not ${JSON.stringify(files)}`),
     ...say(isDeepStrictEqual(manifest.exports, exportMap), `"exports" is not the export map of this repository`),
     ...say(
       manifest.name !== "@quiesce/core" || Object.keys(manifest.dependencies ?? {}).length === 0,
