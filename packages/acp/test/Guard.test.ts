@@ -1,6 +1,6 @@
 /** What the peer may send: ids twice, frames that are none, methods that are not there; and what may be sent to it. */
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Random } from "effect"
+import { Deferred, Effect, Fiber, Random } from "effect"
 import { cites } from "../../../tests/conformance/cites.ts"
 import { agent, cancelRequest, client, error, notification, request, result, settled } from "./support/driver.ts"
 
@@ -87,7 +87,20 @@ describe("a frame", () => {
     ["whose id is an object", `{"jsonrpc":"2.0","id":{},"method":"_now"}`, null, -32600],
     ["whose parameters are a number", `{"jsonrpc":"2.0","id":9,"method":"_now","params":1}`, 9, -32600],
     ["that is invalid under the id of a live request", `{"jsonrpc":"2.0","id":1,"method":null}`, null, -32600],
-    ["that is too long", JSON.stringify(request(9, "_now", { text: "x".repeat(5000) })), null, -32600],
+    ["that is too long", JSON.stringify(request(9, "_now", { text: "x".repeat(5000) })), 9, -32600],
+    [
+      "that is too long, with an id at its end",
+      `{"method":"_now","params":{"id":1,"text":"${"\\\"x".repeat(2000)}"},"jsonrpc":"2.0","\\u0069d":"9"}`,
+      "9",
+      -32600
+    ],
+    ["that is too long for an id", `{"jsonrpc":"2.0","id":"${"9".repeat(5000)}","method":"_now"}`, null, -32600],
+    [
+      "that is too long under the id of a live request",
+      JSON.stringify(request(1, "_now", { text: "x".repeat(5000) })),
+      null,
+      -32600
+    ],
     [
       "that is nested too deeply",
       `{"jsonrpc":"2.0","id":9,"method":"_now","params":${"[".repeat(600)}${"]".repeat(600)}}`,
@@ -224,10 +237,49 @@ describe("an answer that cannot be read", () => {
       yield* driver.raw(`{"jsonrpc":"2.0","id":0,"error":"no"}\n`)
       yield* settled
       assert.deepStrictEqual(driver.answers(1).map(({ result }) => result), [
-        "_question failed: its answer is invalid (-32600)"
+        "_question failed: its answer is invalid: its error is none (-32600)"
       ])
       assert.deepStrictEqual(driver.answers(2), [])
     }))
+
+  const unreadable: ReadonlyArray<readonly [what: string, frame: string, problem: string]> = [
+    ["is too long", JSON.stringify(result(0, "x".repeat(5000))), "longer than 4096 bytes"],
+    [
+      "is too long, with its id at its end",
+      `{"jsonrpc":"2.0","result":"${"x".repeat(5000)}","id":0}`,
+      "longer than 4096 bytes"
+    ],
+    ["is too long an error", JSON.stringify(error(0, 1, "x".repeat(5000))), "longer than 4096 bytes"],
+    [
+      "is nested too deeply",
+      `{"jsonrpc":"2.0","id":0,"result":${"[".repeat(600)}${"]".repeat(600)}}`,
+      "nested more than 512 levels deep"
+    ],
+    [
+      "is both a result and an error",
+      `{"jsonrpc":"2.0","id":0,"result":1,"error":{"code":1,"message":""}}`,
+      "both a result and an error"
+    ]
+  ]
+  for (const [what, frame, problem] of unreadable) {
+    it.effect(cites(`since it ${what} fails the request it is to`, "ACP-08", "ACP-07"), () =>
+      Effect.gen(function*() {
+        const { connection, driver } = yield* client({}, {}, { maxFrameBytes: 4096 })
+        const asked = yield* Effect.forkScoped(Effect.flip(connection.peer.request("_question", {})))
+        const other = yield* Effect.forkScoped(connection.peer.request("_question", {}))
+        yield* settled
+        yield* driver.raw(frame.slice(0, 100))
+        yield* driver.raw(frame.slice(100) + "\n")
+        yield* settled
+        assert.strictEqual(
+          (yield* Fiber.join(asked)).message,
+          `_question failed: its answer is invalid: ${problem} (-32600)`
+        )
+        assert.isUndefined(other.pollUnsafe())
+        yield* driver.send(result(1, "fine"))
+        assert.strictEqual(yield* Fiber.join(other), "fine")
+      }))
+  }
 })
 
 describe("after its answer a request", () => {

@@ -151,7 +151,7 @@ export class Connection {
           `Invalid request: ${frame.problem}`
         )
       case "InvalidResponse":
-        this.#outgoing.settleInvalid(frame.id)
+        this.#outgoing.settleInvalid(frame.id, frame.problem)
         return false
       case "Request":
         return this.#open(frame.message)

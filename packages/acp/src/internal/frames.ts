@@ -1,10 +1,11 @@
 /**
  * Frames: lines of JSON, cut out of bytes as they come.
  *
- * A frame that is too long is passed over to its end and costs no memory; one that is nested too deeply is parsed for its
- * id alone. Whatever a frame is, the next one is read.
+ * A frame that is too long is passed over to its end and costs no memory, and one that is nested too deeply is parsed: both
+ * for their ids alone. Whatever a frame is, the next one is read.
  */
-import { classify, type Inbound } from "./message.ts"
+import { classify, type Inbound, isId } from "./message.ts"
+import { Skim } from "./skim.ts"
 
 export type Frame = Inbound | { readonly _tag: "Unreadable"; readonly problem: string }
 
@@ -24,10 +25,11 @@ const newline = 0x0a
 
 export class Decoder {
   readonly #maxFrameBytes: number
-  #pending: Array<Uint8Array> = []
+  /** What is there of the frame that has not ended, in `#bytes` bytes: it may come in pieces of one byte each. */
+  #kept = new Uint8Array(0)
   #bytes = 0
-  /** In a frame that is too long: passing over it. */
-  #skipping = false
+  /** In a frame that is too long: what is passed over tells whose it is. */
+  #skim: Skim | undefined
 
   constructor({ maxFrameBytes }: Limits) {
     this.#maxFrameBytes = maxFrameBytes
@@ -53,36 +55,53 @@ export class Decoder {
   }
 
   #keep(part: Uint8Array): void {
-    if (part.length === 0 || this.#skipping) return
-    if (this.#bytes + part.length > this.#maxFrameBytes) {
-      this.#skipping = true
-      this.#pending = []
-      this.#bytes = 0
+    if (part.length === 0) return
+    if (this.#skim !== undefined) return this.#skim.push(part)
+    const bytes = this.#bytes + part.length
+    if (bytes > this.#maxFrameBytes) {
+      this.#skim = new Skim()
+      this.#skim.push(this.#kept.subarray(0, this.#bytes))
+      this.#skim.push(part)
+      this.#forget()
       return
     }
+    if (bytes > this.#kept.length) {
+      // Twice as much each time: a frame is copied twice, into however many pieces it is cut.
+      const kept = new Uint8Array(Math.min(this.#maxFrameBytes, Math.max(bytes, 2 * this.#kept.length)))
+      kept.set(this.#kept.subarray(0, this.#bytes))
+      this.#kept = kept
+    }
     // A copy: the chunk is its sender's, who may write into it again.
-    this.#pending.push(part.slice())
-    this.#bytes += part.length
+    this.#kept.set(part, this.#bytes)
+    this.#bytes = bytes
+  }
+
+  #forget(): void {
+    this.#kept = new Uint8Array(0)
+    this.#bytes = 0
   }
 
   #end(tail: Uint8Array): Frame | undefined {
     this.#keep(tail)
-    const isTooLong = this.#skipping
-    const parts = this.#pending
-    this.#skipping = false
-    this.#pending = []
-    this.#bytes = 0
-    if (isTooLong) {
-      return { _tag: "Invalid", id: undefined, problem: `longer than ${this.#maxFrameBytes} bytes` }
+    const skim = this.#skim
+    if (skim !== undefined) {
+      this.#skim = undefined
+      return tooLong(skim, this.#maxFrameBytes)
     }
-    const text = parts.length === 1 ? decode(parts[0]!) : decode(Buffer.concat(parts))
+    const text = decoder.decode(this.#kept.subarray(0, this.#bytes))
+    this.#forget()
     return text.trim() === "" ? undefined : read(text)
   }
 }
 
-const decoder = new TextDecoder()
+/** A frame that was passed over. Whoever waits for its answer, or for it as an answer, is told that there is none. */
+const tooLong = (skim: Skim, maxFrameBytes: number): Frame => {
+  const { id, what } = skim.result
+  const told = { id: isId(id) ? id : undefined, problem: `longer than ${maxFrameBytes} bytes` }
+  return what === "answer" ? { _tag: "InvalidResponse", ...told } : { _tag: "Invalid", ...told }
+}
 
-const decode = (bytes: Uint8Array): string => decoder.decode(bytes)
+const decoder = new TextDecoder()
 
 const read = (text: string): Frame => {
   let value: unknown
@@ -99,7 +118,7 @@ const read = (text: string): Frame => {
     case "Response":
       return frame._tag === "Request"
         ? { _tag: "Invalid", id: frame.message.id, problem }
-        : { _tag: "InvalidResponse", id: frame.message.id }
+        : { _tag: "InvalidResponse", id: frame.message.id, problem }
     case "Notification":
       return { _tag: "Invalid", id: undefined, problem }
     case "Invalid":

@@ -23,14 +23,14 @@ export type Inbound =
   | { readonly _tag: "Notification"; readonly message: AnyNotification }
   | { readonly _tag: "Response"; readonly message: AnyResponse }
   /** An answer to `id` that is none. */
-  | { readonly _tag: "InvalidResponse"; readonly id: JsonRpcId | undefined }
+  | { readonly _tag: "InvalidResponse"; readonly id: JsonRpcId | undefined; readonly problem: string }
   | { readonly _tag: "Invalid"; readonly id: JsonRpcId | undefined; readonly problem: string }
 
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** **Source**: `RequestId` of the protocol's schema: null, an integer, or a string. */
-const isId = (value: unknown): value is JsonRpcId =>
+export const isId = (value: unknown): value is JsonRpcId =>
   value === null || typeof value === "string" || Number.isSafeInteger(value)
 
 const idOf = (value: Readonly<Record<string, unknown>>): JsonRpcId | undefined =>
@@ -60,9 +60,9 @@ const response = (value: Readonly<Record<string, unknown>>, id: JsonRpcId | unde
   const hasError = Object.hasOwn(value, "error")
   const hasResult = Object.hasOwn(value, "result")
   if (!hasError && !hasResult) return { _tag: "Invalid", id, problem: "neither a request nor an answer" }
-  if (id === undefined || hasError === hasResult || (hasError && !isError(value["error"]))) {
-    return { _tag: "InvalidResponse", id }
-  }
+  if (hasError && hasResult) return { _tag: "InvalidResponse", id, problem: "both a result and an error" }
+  if (id === undefined) return { _tag: "InvalidResponse", id, problem: "without an id" }
+  if (hasError && !isError(value["error"])) return { _tag: "InvalidResponse", id, problem: "its error is none" }
   return { _tag: "Response", message: value as unknown as AnyResponse }
 }
 

@@ -151,13 +151,13 @@ export class Outgoing {
   }
 
   /** Takes an answer that cannot be read. */
-  settleInvalid(id: unknown): boolean {
+  settleInvalid(id: unknown, problem: string): boolean {
     const pending = this.#take(id)
     if (pending === undefined) return false
     const error = new RequestFailed({
       method: pending.method,
       code: -32600,
-      reason: "its answer is invalid",
+      reason: `its answer is invalid: ${problem}`,
       data: undefined
     })
     Deferred.doneUnsafe(pending.answer, Effect.fail(error))
