@@ -315,9 +315,17 @@ const log: ReadonlyArray<Mutant> = [
     name: "a process is known by its id alone",
     clause: "TURN-08",
     file: `${src}/internal/lease.ts`,
-    find: "return started === undefined || started === holder.started",
+    find: "return found === undefined || found.started === holder.started",
     replace: "return true",
     test: { file: files, title: "of another process with the same id is taken over" }
+  },
+  {
+    name: "a process that has ended holds its lease until somebody collects it",
+    clause: "TURN-08",
+    file: `${src}/internal/lease.ts`,
+    find: "if (found?.isZombie === true) return false\n",
+    replace: "",
+    test: { file: files, title: "of a process that has ended and was not collected" }
   },
   {
     name: "a writer that lost its lease goes on",

@@ -1,11 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { SessionLog } from "@quiesce/agent"
+import { Abortable } from "@quiesce/core"
 import { Effect, Exit, Scope, Stream } from "effect"
 import { execFileSync, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { chmodSync, existsSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import type { Duplex } from "node:stream"
+import { text } from "node:stream/consumers"
 import { cites } from "../../../tests/conformance/cites.ts"
 import * as Sqlite from "../src/internal/sqlite.ts"
 import { asked, oneTurn, openFile, tempFile, turnStart } from "./support/logs.ts"
@@ -128,6 +131,37 @@ describe.skipIf(process.platform !== "linux")("the lease", () => {
         assert.strictEqual((yield* Effect.flip(Effect.scoped(openFile(file))))._tag, "LogBusy")
         change(lease)
         yield* put()
+        yield* Effect.scoped(openFile(file))
+      }).pipe(Effect.scoped)
+  )
+
+  it.live(
+    cites("of a process that has ended and was not collected is taken over", "TURN-08"),
+    () =>
+      Effect.gen(function*() {
+        const file = yield* written
+        // It ends when its input does. Its parent has become a program by then that collects nobody: that closes its output.
+        const script = "cat <&3 >/dev/null & echo $!; exec sleep 60 >&-"
+        const parent = yield* Effect.acquireRelease(
+          Effect.sync(() => spawn("/bin/sh", ["-c", script], { stdio: ["ignore", "pipe", "ignore", "pipe"] })),
+          (parent) => Effect.sync(() => parent.kill("SIGKILL"))
+        )
+        const pid = Number(yield* Abortable.promise(() => text(parent.stdout!)))
+        const input = parent.stdio[3] as Duplex
+        input.destroy()
+        // There is no event for the end of a process that is not ours.
+        const fields = yield* Effect.repeat(
+          Effect.andThen(
+            Effect.yieldNow,
+            Effect.sync(() => {
+              const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
+              return stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+            })
+          ),
+          { until: ([state]) => state === "Z" }
+        )
+        const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()
+        yield* sql(file, `INSERT INTO lease VALUES (1, ${pid}, '${fields[19]}', '${boot}', 'theirs')`)
         yield* Effect.scoped(openFile(file))
       }).pipe(Effect.scoped)
   )

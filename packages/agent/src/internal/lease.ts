@@ -8,7 +8,7 @@ import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import type { Holder } from "../LogError.ts"
 
-export const self = (): Holder => ({ pid: process.pid, started: startOf(process.pid) ?? "", boot: boot() })
+export const self = (): Holder => ({ pid: process.pid, started: seen(process.pid)?.started ?? "", boot: boot() })
 
 /**
  * Whether the holder is running. In doubt it is: a lease that is kept too long is a nuisance, one that is taken too early
@@ -24,22 +24,37 @@ export const isAlive = (holder: Holder): boolean => {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== "ESRCH"
   }
-  const started = startOf(holder.pid)
-  return started === undefined || started === holder.started
+  const found = seen(holder.pid)
+  // One that has ended and that nobody has collected, for ever perhaps, writes nothing any more.
+  if (found?.isZombie === true) return false
+  return found === undefined || found.started === holder.started
 }
 
-/** **Source**: proc_pid_stat(5): the start time is field 22, and the name, which may hold anything, ends at the last `)`. */
-const startOf = (pid: number): string | undefined => {
+interface Seen {
+  readonly started: string
+  readonly isZombie: boolean
+}
+
+/**
+ * **Source**: proc_pid_stat(5): the state is field 3 and the start time field 22; the name, which may hold anything, ends at
+ * the last `)`.
+ */
+const seen = (pid: number): Seen | undefined => {
   switch (process.platform) {
     case "linux":
       return attempt(() => {
         const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
-        return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]
+        const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+        return { started: fields[19]!, isZombie: fields[0] === "Z" }
       })
     case "win32":
       return undefined
     default:
-      return attempt(() => execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" }).trim())
+      return attempt(() => {
+        const line = execFileSync("ps", ["-o", "stat=,lstart=", "-p", String(pid)], { encoding: "utf8" })
+        const [, state, started] = /^\s*(\S+)\s+(.*\S)/.exec(line)!
+        return { started: started!, isZombie: state!.startsWith("Z") }
+      })
   }
 }
 
