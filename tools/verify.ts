@@ -42,6 +42,7 @@ const tests = async (): Promise<string | undefined> => {
 const stages: ReadonlyArray<readonly [name: string, check: () => Promise<string | undefined>]> = [
   ["format and lint", () => tool("lint.ts", "format or lint faults")],
   ["types and build", () => tool("build.ts", "type errors")],
+  ["reference", () => tool("reference.ts", "docs/reference is not what the sources say", "--check")],
   ["packaging", () => tool("packaging.ts", "a package is not fit to be published")],
   ["tests", tests]
 ]

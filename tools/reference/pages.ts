@@ -33,13 +33,18 @@ interface ModulePage extends Page {
 const pageOf = (pkg: Package, module: string): ModulePage => {
   const { name } = pkg.manifest
   const doc = headOf(readFileSync(join(pkg.directory, "src", `${module}.ts`), "utf8"))
+  const declarations = declarationsOf(pkg, module)
   const text = sections(
     `# ${module}`,
     `\`import * as ${module} from "${name}/${module}"\``,
     doc,
-    ...declarationsOf(pkg, module).flatMap(({ doc, name, source }) => [`## ${name}`, doc, fenced(source)])
+    ...declarations.flatMap(({ doc, name, source }) => [`## ${name}`, doc, fenced(source)])
   )
-  return { path: posix.join(folderOf(name), `${module}.md`), text, about: firstSentence(doc) }
+  return {
+    path: posix.join(folderOf(name), `${module}.md`),
+    text,
+    about: firstSentence(doc || declarations[0]?.doc || "")
+  }
 }
 
 /** With those that are declared elsewhere in the package, and overloads together. */
@@ -74,7 +79,7 @@ const headOf = (source: string): string => {
   return comment === undefined ? "" : textOf(comment)
 }
 
-const firstSentence = (doc: string): string => /^[\s\S]*?[.:](?=\s|$)/.exec(doc)?.[0].replaceAll("\n", " ") ?? ""
+const firstSentence = (doc: string): string => /^[\s\S]*?\.(?=\s|$)/.exec(doc)?.[0].replaceAll("\n", " ") ?? ""
 
 const folderOf = (name: string): string => name.replace(/^@[^/]*\//, "")
 

@@ -7,15 +7,20 @@
  *
  * **Example**
  *
- * ```ts
+ * ```ts run
+ * import { Explore, Report } from "@quiesce/testing"
+ * import { Effect } from "effect"
+ *
  * const lostUpdate = Effect.gen(function*() {
  *   let x = 0
- *   const increment = Effect.sync(() => x).pipe(Effect.flatMap((seen) => Effect.sync(() => { x = seen + 1 })))
+ *   const seen = Effect.sync(() => x)
+ *   const increment = Effect.flatMap(seen, (seen) => Effect.sync(() => x = seen + 1))
  *   yield* Effect.all([increment, increment], { concurrency: "unbounded" })
- *   assert.strictEqual(x, 2)
+ *   if (x !== 2) throw new Error(`two increments made it ${x}`)
  * })
- * const report = yield* Explore.run(lostUpdate)
- * // failed, at least: f0 > f0.0 (preempted) > …
+ *
+ * const report = await Explore.runPromise(lostUpdate)
+ * console.log(Report.format(report)) // the shortest interleaving that fails, and its replay string
  * ```
  */
 import type * as Context from "effect/Context"

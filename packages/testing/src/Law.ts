@@ -7,9 +7,12 @@
  *
  * **Example**
  *
- * ```ts
- * Law.test(Law.wrapper, () => rateLimit(10), it)         // vitest
- * Law.test(Law.registry, () => Script.core, test)        // node:test
+ * ```ts test
+ * import { Law } from "@quiesce/testing"
+ * import { Semaphore } from "effect"
+ * import { it } from "vitest"
+ *
+ * Law.test(Law.wrapper, () => Semaphore.makeUnsafe(4).withPermit, it) // or `test` of node:test
  * ```
  */
 import * as Effect from "effect/Effect"

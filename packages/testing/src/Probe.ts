@@ -8,16 +8,26 @@
  *
  * **Example**
  *
- * ```ts
- * const { body, tool } = Probe.tool("work")
- * const registry = …                       // one that has `tool`
- * const call = yield* registry.start({ callId: "c1", name: "work", arguments: {} })
+ * ```ts run
+ * import { ToolRegistry } from "@quiesce/core"
+ * import { Probe } from "@quiesce/testing"
+ * import { Effect } from "effect"
  *
- * const run = yield* body.invoked          // the body has started
- * yield* call.cancel()
- * yield* run.stopping                      // it has been asked to stop
- * run.succeed("too late")
- * const result = yield* call.result        // ABORTED: a late success is dropped
+ * const { body, tool } = Probe.tool("work")
+ *
+ * const program = Effect.gen(function*() {
+ *   const registry = yield* ToolRegistry.ToolRegistry
+ *   const call = yield* registry.start({ callId: "c1", name: "work", arguments: {} })
+ *
+ *   const run = yield* body.invoked // the body has started
+ *   yield* call.cancel()
+ *   yield* run.stopping // it has been asked to stop
+ *   run.succeed("too late")
+ *   const result = yield* call.result
+ *   console.log(result._tag === "Failure" && result.error.code) // ABORTED: a late success is dropped
+ * })
+ *
+ * await Effect.runPromise(Effect.provide(program, ToolRegistry.layer([tool])))
  * ```
  */
 import type * as Approval from "@quiesce/core/Approval"

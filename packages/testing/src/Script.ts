@@ -6,8 +6,11 @@
  *
  * **Example**
  *
- * ```ts
- * it.effect("any script", () => Script.property(Script.core, { runs: 200 }))
+ * ```ts test
+ * import { it } from "@effect/vitest"
+ * import { Script } from "@quiesce/testing"
+ *
+ * it.effect("any script", () => Script.property(Script.core, { runs: 20 }))
  * it.effect("the one that failed once", () =>
  *   Script.check(Script.core, [Script.start(0), Script.abort(0), Script.complete(0)]))
  * ```

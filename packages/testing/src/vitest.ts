@@ -4,10 +4,19 @@
  *
  * **Example**
  *
- * ```ts
+ * ```ts test
+ * import { Abortable } from "@quiesce/core"
+ * import { Edge } from "@quiesce/testing"
  * import { it } from "@quiesce/testing/vitest"
+ * import { Effect, Fiber } from "effect"
  *
- * it.interleavings("an abort never leaves the body running", abortWhileRunning, { preemptions: 2 })
+ * const abortWhileRunning = Effect.gen(function*() {
+ *   const user = yield* Edge.controller("ABORT")
+ *   const work = yield* Effect.forkChild(Abortable.interruptOn(Edge.wait("answer"), user.signal))
+ *   yield* Fiber.await(work)
+ * })
+ *
+ * it.interleavings("an abort never leaves the work running", abortWhileRunning, { preemptions: 2 })
  * ```
  */
 import { it as effectIt } from "@effect/vitest"
