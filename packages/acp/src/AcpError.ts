@@ -34,6 +34,28 @@ export class PeerGone extends Data.TaggedError("PeerGone")<{
 }
 
 /**
+ * Notifications came faster than their listeners took them, and in the end no listener went on: `waiting` of them were kept,
+ * in about so many bytes, when the connection was given up.
+ */
+export class NotHeard extends Data.TaggedError("NotHeard")<{
+  readonly waiting: number
+  readonly bytes: number
+}> {
+  override get message(): string {
+    return `${this.waiting} notifications (${this.bytes} bytes) wait for listeners that do not go on`
+  }
+}
+
+/** The SDK gave its connection up by itself, and no handler is found any more. */
+export class RouterFailed extends Data.TaggedError("RouterFailed")<{ readonly cause: unknown }> {
+  override get message(): string {
+    return `the connection of the SDK has ended: ${
+      this.cause instanceof Error ? this.cause.message : String(this.cause)
+    }`
+  }
+}
+
+/**
  * Why a request was cancelled: the `signal.reason` of promise code, and the `cause` of the `CancelReason` that tools see.
  */
 export class RequestCancelled extends Error {

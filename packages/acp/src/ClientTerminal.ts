@@ -76,7 +76,7 @@ export const make = (
     /** Asks for what ends something, whoever is interrupted. What is not confirmed in time is told. */
     const end = (method: "terminal/kill" | "terminal/release", terminalId: string): Effect.Effect<void> =>
       Effect.uninterruptible(
-        Effect.flatMap(client.start(method, { sessionId, terminalId }), ({ answer }) =>
+        Effect.flatMap(client.start(method, { sessionId, terminalId }, { whenCancelled: "finish" }), ({ answer }) =>
           // Interrupting the wait leaves the request: it is only this wait that the grace bounds.
           Effect.timeoutOption(Effect.interruptible(answer), grace.grace))
       ).pipe(

@@ -14,13 +14,25 @@ export interface Limits {
    */
   readonly maxRequests: number
   /**
-   * How long a cancelled request of ours waits for the peer's answer, what is written waits for the peer at the end, and
-   * handlers may take to end before they are reported. Default: 5 seconds, longer than an answer takes that comes at all.
+   * How much of the peer's notifications, in bytes of their parameters, may wait for listeners before the peer is not read
+   * until they have gone on. Where none goes on within the grace the connection ends, with `NotHeard`: what they wait for
+   * may be among what is not read. Default: 16 MiB, more than a turn tells, and the memory of one large frame.
+   */
+  readonly maxUnheardBytes: number
+  /**
+   * How long a cancelled request of ours waits for the peer's answer, what is asked or written at the end waits for the
+   * peer, and handlers may take to end before they are reported. Default: 5 seconds, longer than an answer takes that comes
+   * at all.
    */
   readonly grace: Duration.Input
 }
 
-export const defaults: Limits = { maxFrameBytes: 32 * 1024 * 1024, maxRequests: 1024, grace: "5 seconds" }
+export const defaults: Limits = {
+  maxFrameBytes: 32 * 1024 * 1024,
+  maxRequests: 1024,
+  maxUnheardBytes: 16 * 1024 * 1024,
+  grace: "5 seconds"
+}
 
 /** The limits of the connections that are made here. */
 export const Current: Context.Reference<Limits> = Context.Reference<Limits>("@quiesce/acp/Limits", {

@@ -24,7 +24,7 @@ export interface Options {
   /**
    * What interruption means for the request. `wait`, the default: the peer is asked to stop, and its answer waited for, as
    * long as the grace of the connection lasts; then that is reported. `leave`: it is asked, and a late answer is dropped.
-   * `finish`: it is not asked; for clean-up, which has to happen.
+   * `finish`: it is not asked, by an interruption nor by `session/cancel`; for clean-up, which has to happen.
    */
   readonly whenCancelled?: WhenCancelled | undefined
 }
@@ -56,9 +56,10 @@ export interface Peer<Requests, Responses extends { readonly [M in keyof Request
   readonly start: {
     <M extends keyof Requests & string>(
       method: M,
-      params: Requests[M]
+      params: Requests[M],
+      options?: Options
     ): Effect.Effect<Asked<Responses[M]>, PeerGone>
-    (method: Extension, params: unknown): Effect.Effect<Asked<unknown>, PeerGone>
+    (method: Extension, params: unknown, options?: Options): Effect.Effect<Asked<unknown>, PeerGone>
   }
   /**
    * Tells. Returns when the peer keeps up: at once, unless a lot is on its way. To a peer that is gone, or for a request
@@ -89,6 +90,7 @@ export const fromRaw = <P extends Client | Agent>(raw: RawPeer): P =>
   ({
     request: (method: string, params: unknown, options?: Options) =>
       raw.request(method, params, options?.whenCancelled ?? "wait"),
-    start: raw.start,
+    start: (method: string, params: unknown, options?: Options) =>
+      raw.start(method, params, options?.whenCancelled ?? "wait"),
     notify: raw.notify
   }) as P

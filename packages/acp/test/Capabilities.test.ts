@@ -72,6 +72,7 @@ describe("a command in a terminal of the client", () => {
         // A second cancel does not meet the clean-up.
         yield* driver.send(sessionCancel)
         yield* settled
+        assert.strictEqual(frames().at(-1), "terminal/kill 2")
         yield* driver.send(result(2, {}))
         yield* settled
         assert.strictEqual(frames().at(-1), "terminal/release 3")

@@ -187,6 +187,60 @@ describe("a connection", () => {
       assert.strictEqual(failed.message, "the write failed: EPIPE")
     }))
 
+  for (
+    const [what, read] of [
+      ["fails", Effect.fail(new Transport.TransportFailed({ operation: "read", cause: new Error("EIO") }))],
+      ["dies", Effect.die(new Error("EIO"))],
+      ["fails late", Effect.andThen(Effect.sleep(1), Effect.die(new Error("EIO")))]
+    ] as const
+  ) {
+    it.effect(cites(`whose transport ${what} ends, and says why`, "ACP-06"), () =>
+      Effect.gen(function*() {
+        const transport: Transport.Shape = { read, write: () => Effect.void, close: Effect.void }
+        const connection = yield* Effect.provideService(AgentSide.connect({}), Transport.Transport, transport)
+        const closed = yield* Effect.forkScoped(connection.closed)
+        yield* settled
+        yield* TestClock.adjust(1)
+        yield* settled
+        const exit = closed.pollUnsafe()
+        assert.isTrue(exit !== undefined && Exit.isSuccess(exit) && exit.value._tag === "Failed")
+        if (exit?._tag !== "Success" || exit.value._tag !== "Failed") return
+        assert.strictEqual(exit.value.error.message, "the read failed: EIO")
+      }))
+  }
+
+  it.effect(
+    cites("that closes does not wait for a peer that is silent", "ACP-06", "ACP-07"),
+    () =>
+      Effect.gen(function*() {
+        const outcomes: Array<string> = []
+        const { connection, driver } = yield* agent({
+          // Clean-up that asks twice: the second time has a grace of its own.
+          _ask: (_, { peer }) => {
+            const ask = (method: "_question" | "_release") =>
+              Effect.map(Effect.exit(peer.request(method, {}, { whenCancelled: "finish" })), (exit) =>
+                outcomes.push(exit._tag))
+            return Effect.onInterrupt(Effect.never, () =>
+              Effect.andThen(ask("_question"), ask("_release")))
+          }
+        })
+        yield* driver.send(request(1, "_ask"))
+        yield* settled
+        const closing = yield* Effect.forkScoped(connection.close)
+        yield* TestClock.adjust("4999 millis")
+        yield* settled
+        assert.deepStrictEqual(driver.received.map(({ method }) => method), ["_question"])
+        yield* TestClock.adjust("1 millis")
+        yield* settled
+        assert.deepStrictEqual(driver.received.map(({ method }) => method), ["_question", "_release"])
+        yield* driver.send(result(1, {}))
+        yield* settled
+        yield* Fiber.join(closing)
+        assert.deepStrictEqual(outcomes, ["Failure", "Success"])
+        assert.deepStrictEqual(driver.answers(1).map(({ error }) => error), [cancelled])
+      })
+  )
+
   it.effect(cites("that ends is not heard any more", "ACP-06"), () =>
     Effect.gen(function*() {
       const release = yield* Deferred.make<void>()

@@ -1,6 +1,7 @@
 /** What the peer may send: ids twice, frames that are none, methods that are not there; and what may be sent to it. */
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Random } from "effect"
+import { Deferred, Effect, Fiber, Queue, Random } from "effect"
+import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
 import { agent, cancelRequest, client, error, notification, request, result, settled } from "./support/driver.ts"
 
@@ -345,6 +346,43 @@ describe("what a handler comes to", () => {
       )
       assert.match(driver.answers(3)[0]?.error?.data.details, /^the result is no JSON: Converting circular structure/)
     }))
+
+  /** Throws whatever is done with it. */
+  const hostile = (): unknown => {
+    const refuse = () => {
+      throw hostile()
+    }
+    return new Proxy({}, { get: refuse, getPrototypeOf: refuse, has: refuse })
+  }
+  const comes: ReadonlyArray<readonly [what: string, handler: Effect.Effect<unknown, unknown>, answer: unknown]> = [
+    ["an error that throws when it is looked at", Effect.fail(hostile()), "an error that cannot be told"],
+    ["a defect that throws when it is looked at", Effect.die(hostile()), "an error that cannot be told"],
+    [
+      "a result that throws when it is written",
+      Effect.succeed({
+        toJSON: () => {
+          throw Object.create(null)
+        }
+      }),
+      "the result is no JSON: an error that cannot be told"
+    ],
+    ["a result that is a function", Effect.succeed(() => 1), null],
+    ["a result that says it is nothing", Effect.succeed({ toJSON: () => undefined }), null]
+  ]
+  for (const [what, handler, answer] of comes) {
+    it.effect(cites(`is answered, once, where it is ${what}`, "ACP-02", "ACP-08"), () =>
+      Effect.gen(function*() {
+        const { driver } = yield* agent({ _hostile: () => handler, ...waiting })
+        yield* driver.send(request(1, "_hostile"), request(2, "_now"))
+        yield* settled
+        assert.deepStrictEqual(
+          driver.answers(1).map(({ error, result }) => error === undefined ? result : error.data.details),
+          [answer]
+        )
+        assert.deepStrictEqual(driver.answers(2).map(({ result }) => result), ["done"])
+        assert.deepStrictEqual(driver.faults, [])
+      }))
+  }
 })
 
 describe("notifications", () => {
@@ -388,6 +426,81 @@ describe("notifications", () => {
       yield* driver.send(update, update, result(0, { stopReason: "end_turn" }))
       yield* settled
       assert.deepStrictEqual(heard, ["update", "update", "answer"])
+    }))
+
+  it.effect(cites("are not read faster than listeners take them", "ACP-08"), () =>
+    Effect.gen(function*() {
+      const gate = yield* Queue.unbounded<void>()
+      let heard = 0
+      const { driver } = yield* agent(
+        waiting,
+        { _note: () => Effect.andThen(Queue.take(gate), Effect.sync(() => heard++)) },
+        { maxUnheardBytes: 4096 }
+      )
+      const note = notification("_note", { text: "x".repeat(500) })
+      for (let n = 0; n < 8; n++) yield* driver.send(note)
+      yield* driver.send(request(1, "_now"))
+      // Listeners that are slow and go on are waited for, however long it takes.
+      for (let n = 0; n < 8; n++) {
+        yield* TestClock.adjust("4 seconds")
+        yield* settled
+        // Four of them are less than 4096 bytes.
+        assert.strictEqual(driver.answers(1).length, n < 4 ? 0 : 1)
+        yield* Queue.offer(gate, undefined)
+        yield* settled
+      }
+      assert.strictEqual(heard, 8)
+    }))
+
+  it.effect(
+    cites("that no listener takes end the connection, and hang nobody", "ACP-06", "ACP-08"),
+    () =>
+      Effect.gen(function*() {
+        const failures: Array<string> = []
+        const { connection, driver } = yield* agent(
+          waiting,
+          {
+            // Its answer comes behind what is not read.
+            _note: (_, peer) =>
+              Effect.tapError(peer.request("_question", {}), ({ message }) => Effect.sync(() => failures.push(message)))
+          },
+          { maxUnheardBytes: 4096 }
+        )
+        yield* driver.send(request(1, "_wait"))
+        const note = notification("_note", { text: "x".repeat(500) })
+        for (let n = 0; n < 8; n++) yield* driver.send(note)
+        yield* settled
+        yield* driver.send(result(0, {}))
+        const closed = yield* Effect.forkScoped(connection.closed)
+        yield* TestClock.adjust("4999 millis")
+        yield* settled
+        assert.isUndefined(closed.pollUnsafe())
+        yield* TestClock.adjust("1 millis")
+        const ending = yield* Fiber.join(closed)
+        assert.strictEqual(ending._tag, "Failed")
+        assert.match(
+          ending._tag === "Failed" ? ending.error.message : "",
+          /^\d+ notifications \(\d+ bytes\) wait for listeners that do not go on$/
+        )
+        assert.strictEqual(failures[0], "_question: the connection is closed")
+        yield* settled
+        assert.deepStrictEqual(driver.answers(1).map(({ error }) => error?.code), [-32800])
+      })
+  )
+
+  it.effect(cites("are handled behind one whose failure cannot even be told", "ACP-08"), () =>
+    Effect.gen(function*() {
+      let heard = 0
+      const refuse = () => {
+        throw new Error("no")
+      }
+      const error = new Proxy({}, { get: refuse, getPrototypeOf: refuse, has: refuse, ownKeys: refuse })
+      const { driver } = yield* agent(waiting, {
+        _note: () => heard++ === 0 ? Effect.fail(error) : Effect.void
+      })
+      yield* driver.send(notification("_note"), notification("_note"), notification("_note"))
+      yield* settled
+      assert.strictEqual(heard, 3)
     }))
 
   it.effect(cites("whose listener fails harm nobody", "ACP-08"), () =>

@@ -33,9 +33,14 @@ export const answerOf = (
 ): Result<unknown> => {
   if (exit._tag === "Success") return { result: exit.value ?? null }
   if (isCancelled || Cause.hasInterruptsOnly(exit.cause)) return cancelled(method)
-  const error = thrown(exit.cause)
-  if (isInternalCancellation(error)) return cancelled(method, { details: messageOf(error) })
-  return failed(error)
+  try {
+    const error = thrown(exit.cause)
+    if (isInternalCancellation(error)) return cancelled(method, { details: messageOf(error) })
+    return failed(error)
+  } catch {
+    // What is thrown may throw when it is looked at. Its request is answered all the same.
+    return failure(code.internalError, "Internal error", { details: untold })
+  }
 }
 
 /** The error of a cause: of a promise function, what it rejected with. */
@@ -68,11 +73,13 @@ const failed = (error: unknown): Result<never> => {
   return failure(code.internalError, "Internal error", { details: messageOf(error) })
 }
 
+const untold = "an error that cannot be told"
+
 /** Of anything that can be thrown: a message, at any price. */
-const messageOf = (error: unknown): string => {
+export const messageOf = (error: unknown): string => {
   try {
     return error instanceof Error ? error.message : String(error)
   } catch {
-    return "an error that cannot be told"
+    return untold
   }
 }

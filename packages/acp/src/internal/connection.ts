@@ -10,6 +10,7 @@
  * 4. `closed` is the last thing that happens: every handler is quiet, and what could be written is.
  */
 import * as Abortable from "@quiesce/core/Abortable"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -18,9 +19,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import { PeerGone, RequestCancelled } from "../AcpError.ts"
+import { NotHeard, PeerGone, RequestCancelled, RouterFailed } from "../AcpError.ts"
 import * as Limits from "../Limits.ts"
-import type * as Transport from "../Transport.ts"
+import * as Transport from "../Transport.ts"
 import { answerOf, cancelled } from "./answer.ts"
 import { Decoder, type Frame } from "./frames.ts"
 import type { Ending, Host, RawPeer, Router } from "./host.ts"
@@ -56,6 +57,12 @@ export class Connection {
   #ending: Ending | undefined
   /** A notification was routed, and its handler may not have been started yet. */
   #routed = false
+  /** The router has ended before the connection did. */
+  #isLost = false
+  /** It is quiet: what ends now was told to. */
+  #isOver = false
+  /** The requests whose handlers run. */
+  readonly #served = new Set<Entry>()
   readonly peer: RawPeer
 
   constructor(context: Context.Context<never>, transport: Transport.Shape, makeRouter: (host: Host) => Router) {
@@ -67,11 +74,12 @@ export class Connection {
     this.#wire = new Wire(transport)
     this.#outgoing = new Outgoing(this.#wire.send, { grace: this.#limits.grace, unanswered })
     this.#lanes = new Lanes(context)
-    this.#router = makeRouter({ serve: this.#serve, hear: this.#hear, answer: this.#answer })
+    this.#router = makeRouter({ serve: this.#serve, hear: this.#hear, answer: this.#answer, lost: this.#lose })
     this.peer = this.#peerOf(undefined)
     const run = Effect.runForkWith(context)
-    this.#writer = run(Effect.matchEffect(this.#wire.pump, { onFailure: this.#fail, onSuccess: () => Effect.void }))
-    this.#reader = run(Effect.matchEffect(this.#read, { onFailure: this.#fail, onSuccess: () => Effect.void }))
+    this.#writer = run(Effect.catchCause(this.#wire.pump, this.#fail("write")))
+    // Not at once: what fails when it begins ends a connection that is there.
+    this.#reader = run(Effect.andThen(Effect.yieldNow, Effect.catchCause(this.#read, this.#fail("read"))))
   }
 
   /** The requests of the peer that are not answered yet. */
@@ -103,10 +111,27 @@ export class Connection {
         if (chunk === undefined) break
         yield* this.#take(this.#decoder.push(chunk))
         yield* this.#wire.bounded
+        yield* this.#delivered
+        yield* this.#heard
       }
       yield* this.#take(this.#decoder.flush())
       yield* this.#delivered
       this.#end({ _tag: "EndOfInput" })
+    })
+  }
+
+  /** Waits until listeners have taken so much of what was read that more may be. */
+  get #heard(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.#ending !== undefined || this.#lanes.load.bytes <= this.#limits.maxUnheardBytes) return Effect.void
+      return Effect.flatMap(
+        Effect.timeoutOption(this.#lanes.progress, this.#limits.grace),
+        (progress) => {
+          // What they wait for may be what is not read: an answer, a cancel, the end of the input.
+          if (Option.isNone(progress)) this.#end({ _tag: "Failed", error: new NotHeard(this.#lanes.load) })
+          return this.#heard
+        }
+      )
     })
   }
 
@@ -115,11 +140,12 @@ export class Connection {
     for (const message of frames.filter((frame) => this.#enter(frame))) {
       switch (message._tag) {
         case "Request":
-          this.#router.route(message.message)
+          if (this.#isLost) this.#abandon(message.message)
+          else this.#router.route(message.message)
           break
         case "Notification":
           this.#routed = true
-          this.#router.route(message.message)
+          if (!this.#isLost) this.#router.route(message.message)
           break
         case "Response":
           // What came before an answer is to be heard before it.
@@ -206,16 +232,37 @@ export class Connection {
     // Its scope is closed before it is answered.
     const work = Effect.scoped(Effect.suspend(() => handler(request)))
     const fiber = Effect.runForkWith(this.#context)(Abortable.interruptOn(work, signal))
+    this.#served.add(entry)
     fiber.addObserver((exit) => {
+      this.#served.delete(entry)
       if (signal.aborted && Exit.isFailure(exit)) this.#report(`${method} failed while it was cancelled`, exit)
-      done(answerOf(method, exit, signal.aborted))
+      const result = answerOf(method, exit, signal.aborted)
+      if (this.#isLost) this.#answer({ jsonrpc: "2.0", id, ...result })
+      else done(result)
     })
+  }
+
+  /** Without a router requests are answered from here: those whose handlers run when these have ended, others now. */
+  readonly #lose: Host["lost"] = (cause) => {
+    // It was told to end.
+    if (this.#isOver) return
+    this.#isLost = true
+    this.#end({ _tag: "Failed", error: new RouterFailed({ cause }) })
+    for (const entry of this.live) if (!this.#served.has(entry)) this.#abandon(entry)
+  }
+
+  #abandon({ id, method }: Pick<Entry, "id" | "method">): void {
+    this.#answer({ jsonrpc: "2.0", id, ...cancelled(method) })
   }
 
   readonly #hear: Host["hear"] = (params, handler) => {
     const work = Effect.scoped(Effect.suspend(() => handler(this.peer)))
-    const logged = Effect.catchCause(work, (cause) => Effect.logWarning("A notification could not be handled", cause))
-    this.#lanes.push(sessionOf(params), logged)
+    const logged = work.pipe(
+      Effect.catchCause((cause) => Effect.logWarning("A notification could not be handled", cause)),
+      // Nor may it be told: the next one is handled.
+      Effect.catchCause(() => Effect.void)
+    )
+    this.#lanes.push(sessionOf(params), logged, JSON.stringify(params)?.length ?? 0)
   }
 
   readonly #answer: Host["answer"] = (response) => {
@@ -235,10 +282,10 @@ export class Connection {
     return {
       request: (method, params, whenCancelled) =>
         Effect.suspend(() => isOver() ? refused(method) : this.#outgoing.request(method, params, whenCancelled)),
-      start: (method, params) =>
+      start: (method, params, whenCancelled) =>
         Effect.suspend(() => {
           if (isOver()) return refused(method)
-          const pending = this.#outgoing.start(method, params, "wait")
+          const pending = this.#outgoing.start(method, params, whenCancelled)
           return pending instanceof PeerGone ? Effect.fail(pending) : Effect.succeed(this.#outgoing.asked(pending))
         }),
       notify: (method, params) =>
@@ -250,8 +297,20 @@ export class Connection {
     }
   }
 
-  readonly #fail = (error: Transport.TransportFailed): Effect.Effect<void> =>
-    Effect.sync(() => this.#end({ _tag: "Failed", error }))
+  /** A transport that dies has failed like any other. */
+  readonly #fail =
+    (operation: "read" | "write") => (cause: Cause.Cause<Transport.TransportFailed>): Effect.Effect<void> => {
+      if (Cause.hasInterruptsOnly(cause)) return Effect.void
+      const error = Cause.squash(cause)
+      return Effect.sync(() =>
+        this.#end({
+          _tag: "Failed",
+          error: error instanceof Transport.TransportFailed
+            ? error
+            : new Transport.TransportFailed({ operation, cause: error })
+        })
+      )
+    }
 
   /** Asks everything to stop, and sees to it that `closed` is told when it has. */
   #end(ending: Ending): void {
@@ -261,6 +320,7 @@ export class Connection {
     }
     this.#ending = ending
     this.#wire.hurry()
+    this.#lanes.wake()
     this.#incoming.cancel(() => true, new RequestCancelled(byEnding(ending)))
     // A peer that has hung up answers nothing any more. Otherwise it may still say what became of what we cancel.
     if (ending._tag !== "Closed") this.#outgoing.close()
@@ -276,15 +336,19 @@ export class Connection {
       yield* Effect.timeoutOption(this.#wire.flushed, this.#limits.grace)
       yield* Fiber.interrupt(this.#writer)
       yield* Fiber.interrupt(this.#reader)
+      this.#isOver = true
       this.#router.close()
       yield* this.#transport.close
       yield* Deferred.succeed(this.#closed, ending)
     })
   }
 
-  /** Waits, and says whom for: after the grace, and then each time that as long again has passed. */
+  /**
+   * Waits, and says whom for: after the grace, and then each time that as long again has passed. What those wait for whom
+   * nothing else ends, an answer of the peer, comes until then or not at all.
+   */
   #patiently(quiet: Effect.Effect<void>): Effect.Effect<void> {
-    const wait = (patience: Duration.Duration): Effect.Effect<void> =>
+    const wait = (patience: Duration.Duration, asked: number): Effect.Effect<void> =>
       Effect.flatMap(
         Effect.timeoutOption(quiet, patience),
         Option.match({
@@ -292,11 +356,15 @@ export class Connection {
           onNone: () =>
             Effect.andThen(
               Effect.logWarning("A connection ends, and waits for requests that were cancelled", this.#unquiet),
-              wait(Duration.times(patience, 2))
+              Effect.suspend(() => {
+                const { next } = this.#outgoing
+                this.#outgoing.giveUp(asked)
+                return wait(Duration.times(patience, 2), next)
+              })
             )
         })
       )
-    return wait(Duration.fromInputUnsafe(this.#limits.grace))
+    return Effect.suspend(() => wait(Duration.fromInputUnsafe(this.#limits.grace), this.#outgoing.next))
   }
 
   get #unquiet() {

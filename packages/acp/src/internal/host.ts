@@ -3,7 +3,7 @@
  */
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { PeerGone, RequestFailed } from "../AcpError.ts"
+import type { NotHeard, PeerGone, RequestFailed, RouterFailed } from "../AcpError.ts"
 import type { TransportFailed } from "../Transport.ts"
 import type { AnyNotification, AnyRequest, AnyResponse, JsonRpcId, Result } from "./message.ts"
 import type { Asked, WhenCancelled } from "./outgoing.ts"
@@ -12,7 +12,7 @@ import type { Asked, WhenCancelled } from "./outgoing.ts"
 export type Ending =
   | { readonly _tag: "Closed" }
   | { readonly _tag: "EndOfInput" }
-  | { readonly _tag: "Failed"; readonly error: TransportFailed }
+  | { readonly _tag: "Failed"; readonly error: TransportFailed | RouterFailed | NotHeard }
 
 /** The peer, as untyped as the wire. */
 export interface RawPeer {
@@ -22,7 +22,11 @@ export interface RawPeer {
     whenCancelled: WhenCancelled
   ) => Effect.Effect<unknown, RequestFailed | PeerGone>
   /** Sends a request that nobody is bound to wait for. Cancelling it is a thing to be done with it. */
-  readonly start: (method: string, params: unknown) => Effect.Effect<Asked<unknown>, PeerGone>
+  readonly start: (
+    method: string,
+    params: unknown,
+    whenCancelled: WhenCancelled
+  ) => Effect.Effect<Asked<unknown>, PeerGone>
   readonly notify: (method: string, params: unknown) => Effect.Effect<void>
 }
 
@@ -52,4 +56,6 @@ export interface Host {
   readonly hear: (params: unknown, handler: NotificationHandler) => void
   /** Says to the peer what became of a request. */
   readonly answer: (response: AnyResponse) => void
+  /** The router has ended by itself: it brings back nothing any more. */
+  readonly lost: (cause: unknown) => void
 }

@@ -59,6 +59,11 @@ export class Outgoing {
     return this.#pending.size
   }
 
+  /** The id of the next request: those that are sent until then have lower ones. */
+  get next(): number {
+    return this.#next
+  }
+
   /** Sends a request. It is pending when this returns. */
   start(method: string, params: unknown, whenCancelled: WhenCancelled): Pending | PeerGone {
     if (this.#closed) return new PeerGone({ method, reason: "closed" })
@@ -174,8 +179,13 @@ export class Outgoing {
   /** Nobody answers any more, nor can anything be asked. */
   close(): void {
     this.#closed = true
-    const pending = Array.from(this.#pending.values())
-    this.#pending.clear()
+    this.giveUp(this.#next)
+  }
+
+  /** Nobody answers the requests that were sent before that one. */
+  giveUp(next: number): void {
+    const pending = Array.from(this.#pending.values()).filter(({ id }) => id < next)
+    for (const { id } of pending) this.#pending.delete(id)
     for (const { answer, method } of pending) {
       Deferred.doneUnsafe(answer, Effect.fail(new PeerGone({ method, reason: "closed" })))
     }

@@ -64,6 +64,7 @@ export const router = (side: "agent" | "client", table: Table) => (host: Host): 
       }
     })
   })
+  void connection.closed.then(() => host.lost(connection.signal.reason))
   return {
     route: (message) => messages.enqueue(message),
     close: () => connection.close()

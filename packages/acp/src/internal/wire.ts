@@ -7,6 +7,7 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Transport from "../Transport.ts"
+import { messageOf } from "./answer.ts"
 import { type AnyMessage, code, failure } from "./message.ts"
 
 /** What may wait for the peer before senders that ask for room wait too: some large updates, and no more. */
@@ -107,11 +108,14 @@ export class Wire {
 }
 
 const encode = (message: AnyMessage): string => {
+  if ("method" in message) return JSON.stringify(message)
+  const { id } = message
   try {
-    return JSON.stringify(message)
+    if ("error" in message) return JSON.stringify(message)
+    // A function, or what says of itself that it is nothing, would leave the answer without a result.
+    return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(message.result) ?? "null"}}`
   } catch (error) {
-    if (!("id" in message) || "method" in message) throw error
-    const details = { details: `the result is no JSON: ${error instanceof Error ? error.message : String(error)}` }
-    return JSON.stringify({ jsonrpc: "2.0", id: message.id, ...failure(code.internalError, "Internal error", details) })
+    const details = { details: `the result is no JSON: ${messageOf(error)}` }
+    return JSON.stringify({ jsonrpc: "2.0", id, ...failure(code.internalError, "Internal error", details) })
   }
 }
