@@ -261,8 +261,8 @@ const guarding: ReadonlyArray<Mutant> = [
     name: "a frame can be of any length",
     clause: "ACP-08",
     file: `${src}/internal/frames.ts`,
-    find: "if (this.#bytes + part.length > this.#maxFrameBytes)",
-    replace: "if (this.#bytes + part.length > Infinity * this.#maxFrameBytes)",
+    find: "if (bytes > this.#maxFrameBytes)",
+    replace: "if (bytes > Infinity * this.#maxFrameBytes)",
     test: { file: guards, title: "that is too long is not kept, however long it is" }
   },
   {
@@ -283,4 +283,108 @@ const guarding: ReadonlyArray<Mutant> = [
   }
 ]
 
-export const acp: ReadonlyArray<Mutant> = [...cancelling, ...sessions, ...guarding]
+const faulty: ReadonlyArray<Mutant> = [
+  {
+    name: "an answer that is too long is nobody's",
+    clause: "ACP-08",
+    file: `${src}/internal/frames.ts`,
+    find: `what === "answer" ? { _tag: "InvalidResponse"`,
+    replace: `what === "neither" ? { _tag: "InvalidResponse"`,
+    test: { file: guards, title: "since it is too long fails the request it is to" }
+  },
+  {
+    name: "a request that is too long is refused without its id",
+    clause: "ACP-08",
+    file: `${src}/internal/frames.ts`,
+    find: "id: isId(id) ? id : undefined",
+    replace: "id: what === \"answer\" && isId(id) ? id : undefined",
+    test: { file: guards, title: "that is too long, with an id at its end" }
+  },
+  {
+    name: "an error that throws when it is looked at leaves its request without an answer",
+    clause: "ACP-02",
+    file: answer,
+    find: `    return failed(error)
+  } catch {
+`,
+    replace: `    return failed(error)
+  } catch (error) {
+    if (method !== "") throw error
+`,
+    test: { file: guards, title: "where it is a defect that throws when it is looked at" }
+  },
+  {
+    name: "an answer has no result where that says it is nothing",
+    clause: "ACP-08",
+    file: `${src}/internal/wire.ts`,
+    find: `    if ("error" in message) return`,
+    replace: `    if (id !== undefined) return`,
+    test: { file: guards, title: "where it is a result that is a function" }
+  },
+  {
+    name: "any number of notifications is kept",
+    clause: "ACP-08",
+    file: connection,
+    find: "this.#lanes.load.bytes <= this.#limits.maxUnheardBytes",
+    replace: "this.#lanes.load.bytes <= this.#limits.maxUnheardBytes * Infinity",
+    test: { file: guards, title: "are not read faster than listeners take them" }
+  },
+  {
+    name: "listeners that do not go on are waited for",
+    clause: "ACP-06",
+    file: connection,
+    find: "if (Option.isNone(progress)) this.#end",
+    replace: "if (Option.isNone(progress) && this.#ending !== undefined) this.#end",
+    test: { file: guards, title: "that no listener takes end the connection" }
+  },
+  {
+    name: "a session is not heard any more behind a failure that cannot be told",
+    clause: "ACP-08",
+    file: connection,
+    find: "      Effect.catchCause(() => Effect.void)\n",
+    replace: "      Effect.catchTag(\"None\", () => Effect.void)\n",
+    test: { file: guards, title: "are handled behind one whose failure cannot even be told" }
+  },
+  {
+    name: "what ends by itself is not told",
+    clause: "ACP-06",
+    file: `${src}/internal/sdk.ts`,
+    find: "  void connection.closed.then(() => host.lost(connection.signal.reason))\n",
+    replace: "",
+    test: { file: `${test}/Router.test.ts`, title: "answers all its requests when they are quiet" }
+  },
+  {
+    name: "a transport that dies is taken for one that works",
+    clause: "ACP-06",
+    file: connection,
+    find: "if (Cause.hasInterruptsOnly(cause)) return Effect.void",
+    replace: "if (!Cause.hasFails(cause)) return Effect.void",
+    test: { file: closes, title: "whose transport dies ends" }
+  },
+  {
+    name: "a transport that fails when it begins ends a connection that is not there",
+    clause: "ACP-06",
+    file: connection,
+    find: "run(Effect.andThen(Effect.yieldNow, Effect.catchCause(this.#read, this.#fail(\"read\"))))",
+    replace: "run(Effect.catchCause(this.#read, this.#fail(\"read\")))",
+    test: { file: closes, title: "whose transport fails ends" }
+  },
+  {
+    name: "a peer that is silent is waited for when the connection closes",
+    clause: "ACP-06",
+    file: connection,
+    find: "                this.#outgoing.giveUp(asked)\n",
+    replace: "",
+    test: { file: closes, title: "that closes does not wait for a peer that is silent" }
+  },
+  {
+    name: "session/cancel meets what ends a terminal",
+    clause: "ACP-04",
+    file: `${src}/ClientTerminal.ts`,
+    find: `{ whenCancelled: "finish" }`,
+    replace: `{ whenCancelled: "wait" }`,
+    test: { file: `${test}/Capabilities.test.ts`, title: "is killed and released when the turn is cancelled" }
+  }
+]
+
+export const acp: ReadonlyArray<Mutant> = [...cancelling, ...sessions, ...guarding, ...faulty]

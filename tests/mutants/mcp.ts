@@ -294,8 +294,8 @@ const limits: ReadonlyArray<Mutant> = [
     name: "length has no bound",
     clause: "MCP-11",
     file: `${src}/internal/lines.ts`,
-    find: "if (length > this.#maxBytes) this.#line(undefined)",
-    replace: "if (length < 0) this.#line(undefined)",
+    find: "if (length > this.#maxBytes) return",
+    replace: "if (length < 0) return",
     test: { file: stdio, title: "2025-11-25 > refuses what is no message, and lives" }
   },
   {

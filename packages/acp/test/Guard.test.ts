@@ -272,6 +272,7 @@ describe("an answer that cannot be read", () => {
         yield* driver.raw(frame.slice(0, 100))
         yield* driver.raw(frame.slice(100) + "\n")
         yield* settled
+        assert.isDefined(asked.pollUnsafe())
         assert.strictEqual(
           (yield* Fiber.join(asked)).message,
           `_question failed: its answer is invalid: ${problem} (-32600)`

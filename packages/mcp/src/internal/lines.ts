@@ -5,8 +5,9 @@ export class Lines {
   readonly #maxBytes: number
   /** Told of each line, and of each that was too long as `undefined`. */
   readonly #line: (line: string | undefined) => void
-  /** The beginning of a line that is not complete, in pieces. */
-  #pieces: Array<Uint8Array> = []
+  /** The beginning of a line that is not complete: one piece of memory, since lines may come byte by byte. */
+  #kept = new Uint8Array(0)
+  /** How much of the line was read, of which nothing is kept once it is too long. */
   #length = 0
   #stopped = false
 
@@ -20,14 +21,7 @@ export class Lines {
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
       this.#keep(chunk.subarray(from, end))
       from = end + 1
-      const [pieces, length] = [this.#pieces, this.#length]
-      this.#pieces = []
-      this.#length = 0
-      if (length > this.#maxBytes) this.#line(undefined)
-      else {
-        const text = Buffer.concat(pieces).toString("utf8").trim()
-        if (text !== "") this.#line(text)
-      }
+      this.#end()
       // What a line led to may have been the end: the rest is nobody's.
       if (this.#stopped) return
     }
@@ -36,12 +30,31 @@ export class Lines {
 
   stop(): void {
     this.#stopped = true
-    this.#pieces = []
+    this.#kept = new Uint8Array(0)
+  }
+
+  #end(): void {
+    const [kept, length] = [this.#kept, this.#length]
+    this.#kept = new Uint8Array(0)
+    this.#length = 0
+    if (length > this.#maxBytes) return this.#line(undefined)
+    const text = Buffer.from(kept.buffer, 0, length).toString("utf8").trim()
+    if (text !== "") this.#line(text)
   }
 
   #keep(piece: Uint8Array): void {
+    const from = this.#length
     this.#length += piece.length
-    if (this.#length <= this.#maxBytes) this.#pieces.push(piece)
-    else this.#pieces = []
+    if (this.#length > this.#maxBytes) {
+      this.#kept = new Uint8Array(0)
+      return
+    }
+    if (this.#length > this.#kept.length) {
+      // Twice as much each time: a line is copied twice, into however many pieces it is cut.
+      const grown = new Uint8Array(Math.min(this.#maxBytes, Math.max(this.#length, 2 * this.#kept.length)))
+      grown.set(this.#kept.subarray(0, from))
+      this.#kept = grown
+    }
+    this.#kept.set(piece, from)
   }
 }
