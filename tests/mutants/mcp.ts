@@ -291,11 +291,22 @@ const limits: ReadonlyArray<Mutant> = [
     test: { file: stdio, title: "2025-11-25 > refuses what is no message, and lives" }
   },
   {
+    name: "an answer that is too long is waited for",
+    clause: "MCP-07",
+    file: `${src}/ClientStdio.ts`,
+    find: "if (skimmed?.what !== \"answer\" || !Message.isId(skimmed.id)) throw",
+    replace: "if (skimmed?.what !== \"call\" || !Message.isId(skimmed.id)) throw",
+    test: {
+      file: "packages/mcp/test/Processes.test.ts",
+      title: "does not wait for another answer where one was too long"
+    }
+  },
+  {
     name: "length has no bound",
     clause: "MCP-11",
     file: `${src}/internal/lines.ts`,
-    find: "if (length > this.#maxBytes) return",
-    replace: "if (length < 0) return",
+    find: "if (this.#length > this.#maxBytes) {",
+    replace: "if (this.#length < 0) {",
     test: { file: stdio, title: "2025-11-25 > refuses what is no message, and lives" }
   },
   {

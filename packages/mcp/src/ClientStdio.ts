@@ -12,6 +12,8 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Lines } from "./internal/lines.ts"
+import * as Message from "./internal/message.ts"
+import type { Skimmed } from "./internal/skim.ts"
 
 export interface Options {
   /** How long the program may take to end by itself, once its input is closed. Default: 2 seconds, as the official clients. */
@@ -50,6 +52,19 @@ export const transport = Effect.fnUntraced(function*(
 
 const never = new AbortController().signal
 
+/** What the official SDK takes. */
+const maxFrameBytes = 10 * 1024 * 1024
+
+/** What stands for an answer that is too long: whoever asked does not wait for another one. */
+const unreadable = (skimmed: Skimmed | undefined): JSONRPCMessage => {
+  if (skimmed?.what !== "answer" || !Message.isId(skimmed.id)) throw new Error("it answers nothing")
+  return Message.refusal(
+    skimmed.id,
+    Message.errorCodes.invalidRequest,
+    `the answer is longer than ${maxFrameBytes} bytes`
+  )
+}
+
 class ChildWire implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
@@ -58,7 +73,7 @@ class ChildWire implements Transport {
   /** It is there so that the SDK knows a program by it, to which silence says that it is an old one. */
   readonly stderr = null
   readonly #write: (text: string) => Promise<void>
-  readonly #lines = new Lines(10 * 1024 * 1024, (line) => this.#line(line))
+  readonly #lines = new Lines(maxFrameBytes, (line, skimmed) => this.#line(line, skimmed))
   /** What came before anybody listened. */
   #early: Array<JSONRPCMessage> = []
   #closed = false
@@ -92,10 +107,10 @@ class ChildWire implements Transport {
     this.onclose?.()
   }
 
-  #line(line: string | undefined): void {
+  #line(line: string | undefined, skimmed: Skimmed | undefined): void {
     let message: JSONRPCMessage
     try {
-      message = JSON.parse(line ?? "")
+      message = line === undefined ? unreadable(skimmed) : JSON.parse(line)
     } catch {
       // What a program prints that is no message is not for us; the connection lives.
       this.onerror?.(new Error("the MCP server wrote a line that is no message"))

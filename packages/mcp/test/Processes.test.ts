@@ -147,21 +147,35 @@ describe("the official clients", () => {
   )
 })
 
+const remoteOf = (revision: Revision) =>
+  Client.layer({
+    name: "client",
+    version: "1",
+    revision: revision === "2025-11-25" ? "legacy" : { pin: revision },
+    transport: ClientStdio.transport(Command.make(process.execPath, ["--conditions=@quiesce/source", program]))
+  })
+
 describe("a client of a program", () => {
+  it.live(
+    cites("does not wait for another answer where one was too long", "MCP-07", "MCP-11"),
+    () =>
+      Effect.gen(function*() {
+        const registry = yield* ToolRegistry.ToolRegistry
+        const long = yield* registry.execute({ callId: "1", name: "long", arguments: {} })
+        assert.match((long as ToolResult.Failure).error.message, /the answer is longer than 10485760 bytes/)
+        const logged = yield* registry.execute({ callId: "2", name: "log", arguments: {} })
+        assert.strictEqual(logged._tag, "Success")
+      }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(remoteOf(revision), ToolRegistry.layer([])))),
+    20_000
+  )
+
   for (const revision of revisions) {
     it.live(cites(`leaves nothing of it, in ${revision}`, "MCP-07", "MCP-03"), () =>
       Effect.gen(function*() {
         let pids: ReadonlyArray<number> = []
         let began: () => void = () => undefined
         const beginning = new Promise<void>((resolve) => began = resolve)
-        const remote = Client.layer({
-          name: "client",
-          version: "1",
-          revision: revision === "2025-11-25" ? "legacy" : { pin: revision },
-          transport: ClientStdio.transport(
-            Command.make(process.execPath, ["--conditions=@quiesce/source", program])
-          )
-        })
+        const remote = remoteOf(revision)
         yield* Effect.gen(function*() {
           const registry = yield* ToolRegistry.ToolRegistry
           yield* registry.observe({

@@ -358,7 +358,7 @@ for (const revision of revisions) {
             [{ jsonrpc: "2.0", id: 2, method: 3 }, -32600, 2],
             [{ jsonrpc: "2.0", id: 3, method: "tools/list", params: [1] }, -32600, 3],
             [deep(20_000, 4), -32600, 4],
-            [huge, -32600, null]
+            [huge, -32600, "huge"]
           ]
           for (const [frame, code, id] of wrong) {
             const before = peer.frames.length

@@ -1,17 +1,22 @@
-/** Cuts bytes into lines, of which none is kept that is too long. */
+/** Cuts bytes into lines, of which none is kept that is too long: it is passed over, and told whose it was. */
+import { Skim, type Skimmed } from "./skim.ts"
+
 const newline = 0x0a
+
+/** Told of each line, and of each that was too long as `undefined`, with what can be said of it. */
+export type Listen = (line: string | undefined, skimmed?: Skimmed) => void
 
 export class Lines {
   readonly #maxBytes: number
-  /** Told of each line, and of each that was too long as `undefined`. */
-  readonly #line: (line: string | undefined) => void
+  readonly #line: Listen
   /** The beginning of a line that is not complete: one piece of memory, since lines may come byte by byte. */
   #kept = new Uint8Array(0)
-  /** How much of the line was read, of which nothing is kept once it is too long. */
   #length = 0
+  /** In a line that is too long. */
+  #skim: Skim | undefined
   #stopped = false
 
-  constructor(maxBytes: number, line: (line: string | undefined) => void) {
+  constructor(maxBytes: number, line: Listen) {
     this.#maxBytes = maxBytes
     this.#line = line
   }
@@ -37,16 +42,23 @@ export class Lines {
     const [kept, length] = [this.#kept, this.#length]
     this.#kept = new Uint8Array(0)
     this.#length = 0
-    if (length > this.#maxBytes) return this.#line(undefined)
+    const skim = this.#skim
+    this.#skim = undefined
+    if (skim !== undefined) return this.#line(undefined, skim.result)
     const text = Buffer.from(kept.buffer, 0, length).toString("utf8").trim()
     if (text !== "") this.#line(text)
   }
 
   #keep(piece: Uint8Array): void {
+    if (this.#skim !== undefined) return this.#skim.push(piece)
     const from = this.#length
     this.#length += piece.length
     if (this.#length > this.#maxBytes) {
+      this.#skim = new Skim()
+      this.#skim.push(this.#kept.subarray(0, from))
+      this.#skim.push(piece)
       this.#kept = new Uint8Array(0)
+      this.#length = 0
       return
     }
     if (this.#length > this.#kept.length) {

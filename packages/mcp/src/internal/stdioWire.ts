@@ -10,6 +10,7 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server"
 import type { Readable, Writable } from "node:stream"
 import { Lines } from "./lines.ts"
 import * as Message from "./message.ts"
+import type { Skimmed } from "./skim.ts"
 
 export interface Limits {
   /** The longest line, in bytes. */
@@ -38,7 +39,7 @@ export class StdioWire implements Transport {
     this.#input = input
     this.#output = output
     this.#limits = limits
-    this.#lines = new Lines(limits.maxFrameBytes, (line) => this.#line(line))
+    this.#lines = new Lines(limits.maxFrameBytes, (line, skimmed) => this.#line(line, skimmed))
   }
 
   async start(): Promise<void> {
@@ -80,10 +81,11 @@ export class StdioWire implements Transport {
 
   readonly #read = (chunk: Uint8Array): void => this.#lines.read(chunk)
 
-  #line(text: string | undefined): void {
+  #line(text: string | undefined, skimmed: Skimmed | undefined): void {
     const { maxDepth, maxFrameBytes } = this.#limits
     if (text === undefined) {
-      return this.#refuse(null, "invalidRequest", `a message has at most ${maxFrameBytes} bytes`)
+      const id = skimmed?.what === "call" && Message.isId(skimmed.id) ? skimmed.id : null
+      return this.#refuse(id, "invalidRequest", `a message has at most ${maxFrameBytes} bytes`)
     }
     let message: unknown
     try {

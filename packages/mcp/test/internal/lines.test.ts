@@ -28,4 +28,17 @@ describe("a line", () => {
     for (const text of ["12", "345", "6\n12", "34\n", "\n 5 \n12345\n6"]) lines.read(Buffer.from(text))
     assert.deepStrictEqual(heard, [undefined, "1234", "5", undefined])
   })
+
+  it(cites("that is too long tells whose it is, wherever it is cut", "MCP-11", "MCP-07"), () => {
+    const bytes = Buffer.from(
+      String.raw`{"result":{"id":1,"x":["\\\"]},",{"id":2}]},"jsonrpc":"2.0","\u0069d":"a\u0062","z":"zzz"}` + "\n"
+    )
+    for (let cut = 1; cut < bytes.length; cut++) {
+      const heard: Array<unknown> = []
+      const lines = new Lines(32, (line, skimmed) => heard.push(line, skimmed))
+      lines.read(bytes.subarray(0, cut))
+      lines.read(bytes.subarray(cut))
+      assert.deepStrictEqual(heard, [undefined, { id: "ab", what: "answer" }], `cut at ${cut}`)
+    }
+  })
 })
