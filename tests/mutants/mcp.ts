@@ -302,6 +302,14 @@ const limits: ReadonlyArray<Mutant> = [
     }
   },
   {
+    name: "a program does not end before its client has read",
+    clause: "MCP-03",
+    file: `${src}/StdioServer.ts`,
+    find: "    Effect.runFork(Effect.andThen(Effect.sleep(\"1 second\"), Effect.sync(() => process.exit(code))))\n",
+    replace: "",
+    test: { file: "packages/mcp/test/Processes.test.ts", title: "ends at the end of its input all the same" }
+  },
+  {
     name: "length has no bound",
     clause: "MCP-11",
     file: `${src}/internal/lines.ts`,

@@ -97,6 +97,8 @@ export const main = <E>(options: Options, registry: Layer.Layer<ToolRegistry.Too
   const exit = (code: number): void => {
     // What was written last may still be on its way to a client that reads.
     process.stdout.write("", () => process.exit(code))
+    // One that does not is not waited for: a client that reads takes a full pipe in far less than this.
+    Effect.runFork(Effect.andThen(Effect.sleep("1 second"), Effect.sync(() => process.exit(code))))
   }
   const fail = (error: unknown) =>
     Effect.sync(() => {

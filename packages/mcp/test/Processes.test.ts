@@ -7,7 +7,7 @@ import { ToolRegistry, type ToolResult } from "@quiesce/core"
 import { Client, ClientStdio } from "@quiesce/mcp"
 import { Command } from "@quiesce/node"
 import { Effect, Layer } from "effect"
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { childEnvironment } from "../../../tests/child-environment.ts"
 import { cites } from "../../../tests/conformance/cites.ts"
 import { call, initialize, type Revision, revisions } from "./support/peer.ts"
@@ -154,6 +154,23 @@ const remoteOf = (revision: Revision) =>
     revision: revision === "2025-11-25" ? "legacy" : { pin: revision },
     transport: ClientStdio.transport(Command.make(process.execPath, ["--conditions=@quiesce/source", program]))
   })
+
+describe("a program whose client does not read", () => {
+  it.live(cites("ends at the end of its input all the same", "MCP-03"), () =>
+    Effect.promise(async () => {
+      const child = spawn(process.execPath, ["--conditions=@quiesce/source", program], {
+        stdio: ["pipe", "pipe", "pipe"],
+        env: childEnvironment()
+      })
+      const ended = new Promise((resolve) => child.on("exit", resolve))
+      const frames = [initialize(), call(revision, 1, "long"), call(revision, 2, "log")]
+      child.stdin.write(frames.map((frame) => JSON.stringify(frame) + "\n").join(""))
+      // By then the long answer fills the pipe, and waits.
+      await new Promise((resolve) => child.stderr.once("data", resolve))
+      child.stdin.end()
+      assert.strictEqual(await ended, 0)
+    }), 15_000)
+})
 
 describe("a client of a program", () => {
   it.live(
