@@ -378,6 +378,14 @@ const faulty: ReadonlyArray<Mutant> = [
     test: { file: closes, title: "that closes does not wait for a peer that is silent" }
   },
   {
+    name: "a program does not end before its client has read",
+    clause: "ACP-06",
+    file: `${src}/Stdio.ts`,
+    find: "    if (process.stdout.writableLength > 0) process.exit()\n",
+    replace: "",
+    test: { file: `${test}/Stdio.test.ts`, title: "whose client does not read ends all the same" }
+  },
+  {
     name: "session/cancel meets what ends a terminal",
     clause: "ACP-04",
     file: `${src}/ClientTerminal.ts`,

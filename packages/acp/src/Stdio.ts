@@ -17,7 +17,7 @@ const logs = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
 /**
  * Runs `connect` over standard input and output, until the client hangs up or the process is asked to end (`SIGINT`,
  * `SIGTERM`). Then every request is cancelled and waited for, and the process may end: its exit code is 0, or 1 where the
- * wire was torn.
+ * wire was torn. It ends at once where the client does not read what was written, which would keep it.
  */
 export const run = async <P>(
   connect: Effect.Effect<Connection.Connection<P>, never, Transport.Transport | Scope.Scope>
@@ -42,5 +42,7 @@ export const run = async <P>(
   } finally {
     process.off("SIGINT", asked)
     process.off("SIGTERM", asked)
+    // The grace of the connection is over, and what is left in the pipe can be neither taken back nor let go.
+    if (process.stdout.writableLength > 0) process.exit()
   }
 }

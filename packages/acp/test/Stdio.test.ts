@@ -48,6 +48,18 @@ describe("a program", { timeout: 60_000 }, () => {
     })
   }
 
+  it(cites("whose client does not read ends all the same, once its grace is over", "ACP-06"), async () => {
+    const child = spawn(process.execPath, [join(import.meta.dirname, "fixture/agent.ts")], {
+      env: childEnvironment(),
+      stdio: ["pipe", "pipe", "pipe"]
+    })
+    const exited = once(child, "exit")
+    child.stdin.write(JSON.stringify(request(1, "_fill")) + "\n")
+    await once(child.stderr, "data")
+    child.stdin.end()
+    assert.deepStrictEqual(await exited, [0, null])
+  }, 15_000)
+
   it(cites("whose output is torn ends what it does, and exits with 1", "ACP-06"), async () => {
     const { code, errors } = await run((child) => {
       child.stdout!.destroy()
