@@ -459,9 +459,14 @@ const shuttingDown = Effect.gen(function*() {
   )
   const calling = yield* Effect.forkChild(Effect.andThen(Edge.wait("call"), registry.execute(input)))
   yield* Fiber.join(closing)
-  yield* leavesNothing(registry)
+  // A call that is made only now is refused, which may take it an instant.
+  const isRefused = ({ cancelling, stage }: ToolRegistry.InFlight) =>
+    (stage === "pre" || stage === "settling") && cancelling?._tag === "Shutdown"
+  if (!(yield* registry.inFlight).every(isRefused)) throw new Error("the registry is shut down, and a call is not over")
   if (log.entered !== log.ended) throw new Error("the registry is shut down, and a body is not")
-  return judge(log, "succeeds", yield* Fiber.join(calling))
+  const result = yield* Fiber.join(calling)
+  yield* leavesNothing(registry)
+  return judge(log, "succeeds", result)
 })
 
 const endings: ReadonlyArray<Ending> = ["succeeds", "fails", "aborts"]
