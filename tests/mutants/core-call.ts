@@ -275,17 +275,6 @@ export const callMutants: ReadonlyArray<Mutant> = [
     test: { file: `${test}/Precedence.test.ts`, title: "a denial of a promise function stays" }
   },
   {
-    name: "a channel's late failure is skipped by the pending interrupt",
-    clause: "CALL-09",
-    file: `${src}/Approval.ts`,
-    find: "Abortable.handling(Abortable.promise((signal) => ask(call, signal, reason)), Effect.orDie)",
-    replace: "Effect.orDie(Abortable.promise((signal) => ask(call, signal, reason)))",
-    test: {
-      file: `${test}/Precedence.test.ts`,
-      title: "of a policy, a channel or a wrapper of promise functions stays"
-    }
-  },
-  {
     name: "post-policy is cut short",
     clause: "CALL-10",
     file: `${src}/internal/pipeline.ts`,
@@ -494,13 +483,16 @@ export const callMutants: ReadonlyArray<Mutant> = [
     }
   },
   {
-    name: "a stage that returns no effect ends the call's fiber",
-    clause: "CALL-21",
+    name: "a body that returns no effect is handled unlike any other",
+    clause: "CALL-31",
     file: `${src}/internal/foreign.ts`,
     find:
       "    return Effect.isEffect(returned)\n      ? returned\n      : Effect.die(new TypeError(\"a function returned something that is no effect\"))",
     replace: "    return returned",
-    test: { file: `${test}/Faults.test.ts`, title: "a stage that answers with nonsense > a string is no decision" }
+    test: {
+      file: `${test}/Bodies.test.ts`,
+      title: "an effect body that returns a promise is handled like any other, and nothing is left unhandled"
+    }
   },
   {
     name: "post-policy reviews a wrapper's fault",

@@ -577,13 +577,13 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     test: { file: `${test}/Bodies.test.ts`, title: "an effect body that returns nothing is handled" }
   },
   {
-    name: "a policy that returns no effect ends the call's fiber",
-    clause: ["CALL-01", "CALL-21"],
+    name: "an observer that returns no effect starves the others",
+    clause: "CALL-24",
     file: `${src}/internal/foreign.ts`,
     find:
       "    return Effect.isEffect(returned)\n      ? returned\n      : Effect.die(new TypeError(\"a function returned something that is no effect\"))\n",
     replace: "    return returned\n",
-    test: { file: `${test}/Bodies.test.ts`, title: "fails its call and no other, as if it had thrown: pre-policy" }
+    test: { file: `${test}/Observer.test.ts`, title: "that returns no effect changes nothing and starves nobody" }
   },
   {
     name: "a policy beside the registry is not missed",

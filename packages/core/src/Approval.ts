@@ -114,7 +114,7 @@ const makeQueue = (): { readonly queue: Queue["Service"]; readonly channel: Chan
 export const fromPromise = (
   ask: (call: ToolCall.Pending, signal: AbortSignal, reason: string | undefined) => PromiseLike<Outcome> | Outcome
 ): Channel => ({
-  ask: (call, reason) => Abortable.handling(Abortable.promise((signal) => ask(call, signal, reason)), Effect.orDie)
+  ask: (call, reason) => Effect.orDie(Abortable.promise((signal) => ask(call, signal, reason)))
 })
 
 /** Sets the channel. */
