@@ -207,6 +207,8 @@ describe("strangers", () => {
         const mark = fingerprint()
         // It is there before the command, and starts what it is told in the environment it is told, as a job queue does.
         const service = yield* Process.open(Command.shell("while read -r job; do eval \"$job\"; done"))
+        // A process table counts in hundredths of a second: started in the same one, the service could be the command's.
+        yield* Process.run(Command.make("sleep", ["0.05"]))
         const command = yield* Process.open(Command.shell("echo $QUIESCE_LINEAGE; sleep 1000"))
         const lineage = yield* firstLine(command.stdout)
         yield* service.send(`QUIESCE_LINEAGE=${lineage} sleep ${mark} & echo started\n`)
