@@ -285,9 +285,13 @@ describe("Deadline.idle", () => {
         const { cause } = exceeded(yield* failed.exit)
         assert.strictEqual(Cause.isUnknownError(cause) && cause.cause, "late")
 
-        const ending = Stream.fromPull(
-          Effect.succeed(Effect.uninterruptible(Effect.andThen(Effect.sleep(6_000), Cause.done())))
-        )
+        const after = <E>(end: Effect.Effect<never, E>) =>
+          Stream.fromPull(Effect.succeed(Effect.uninterruptible(Effect.andThen(Effect.sleep(6_000), end))))
+        const broken = yield* collect(Deadline.idle(after(Effect.fail("later")), options))
+        yield* TestClock.adjust("6 seconds")
+        assert.strictEqual(exceeded(yield* broken.exit).cause, "later")
+
+        const ending = after(Cause.done())
         const ended = yield* collect(Deadline.idle(ending, options))
         yield* TestClock.adjust("6 seconds")
         assert.isUndefined(exceeded(yield* ended.exit).cause)
