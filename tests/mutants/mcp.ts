@@ -302,7 +302,7 @@ const limits: ReadonlyArray<Mutant> = [
     }
   },
   {
-    name: "a program does not end before its client has read",
+    name: "a server does not end before its client has read",
     clause: "MCP-03",
     file: `${src}/StdioServer.ts`,
     find: "    Effect.runFork(Effect.andThen(Effect.sleep(\"1 second\"), Effect.sync(() => process.exit(code))))\n",
