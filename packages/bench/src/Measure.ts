@@ -25,7 +25,10 @@ export interface Subject extends Key {
 
 export interface Plan {
   readonly rounds: number
-  /** Rounds are run and dropped for this long per subject, in the same interleaving, until the code is optimized. */
+  /**
+   * Rounds are run and dropped for this long per subject, in the same interleaving, until the code is optimized: whole
+   * rounds, and none for 0.
+   */
   readonly warmUpMillis: number
 }
 
@@ -56,9 +59,9 @@ export const measure = async (
   const backwards = forwards.toReversed()
 
   const warmUntil = performance.now() + plan.warmUpMillis * subjects.length
-  do {
+  while (performance.now() < warmUntil) {
     for (const { measure } of instruments) await measure()
-  } while (performance.now() < warmUntil)
+  }
 
   for (let round = 0; round < plan.rounds * patience; round++) {
     if (round > 0 && round % plan.rounds === 0 && isSettled(series, claim)) break

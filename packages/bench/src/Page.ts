@@ -3,26 +3,15 @@
  */
 import type { Verdict } from "./Goals.ts"
 import * as Goals from "./Goals.ts"
+import * as Markdown from "./Markdown.ts"
 import type { Curve } from "./Plot.ts"
 import * as Plot from "./Plot.ts"
-import * as Print from "./Print.ts"
 import type { Figures, Report, Row, Table } from "./Report.ts"
 
 export interface Page {
   readonly markdown: string
   /** The pictures it shows, by file name. */
   readonly pictures: Readonly<Record<string, string>>
-}
-
-/** A table laid out as the formatter of this repository lays it out. */
-const markdownTable = ([heads, ...rows]: ReadonlyArray<ReadonlyArray<string>>): string => {
-  const cell = (text: string) => text.replaceAll("|", "\\|")
-  const all = [heads!, ...rows].map((row) => row.map(cell))
-  const widths = heads!.map((_, column) => Math.max(3, ...all.map((row) => row[column]!.length)))
-  const line = (row: ReadonlyArray<string>) =>
-    `| ${row.map((text, column) => text + " ".repeat(widths[column]! - text.length)).join(" | ")} |`
-  return [line(all[0]!), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...all.slice(1).map(line)]
-    .join("\n")
 }
 
 const curves = (table: Figures, keep: (row: Row) => boolean): ReadonlyArray<Curve> => {
@@ -53,15 +42,10 @@ const plots: Readonly<Record<string, (table: Figures) => Plot.Plot>> = {
 }
 
 const section = (table: Table): string => {
-  const { heads, rows } = Print.grid(table)
-  const body = markdownTable([
-    heads,
-    ...rows.map(({ cells: [name, ...cells], kind }) => [kind === "ours" ? `**${name}**` : name!, ...cells])
-  ])
   const picture = table._tag === "Figures" && table.name in plots
     ? [`![${table.title}](performance/${table.name}.svg)`]
     : []
-  return [`## ${table.title}`, table.about, ...picture, body].join("\n\n")
+  return [`## ${table.title}`, table.about, ...picture, Markdown.table(table)].join("\n\n")
 }
 
 const intro = (report: Report, verdicts: ReadonlyArray<Verdict>): string =>
@@ -81,7 +65,7 @@ a frozen result. Each row says what it lacks beside a full call. Ours lack nothi
 ## Goals
 
 ${
-    markdownTable([
+    Markdown.rows([
       ["", "goal", "measured", ""],
       ...verdicts.map(({ goal, measured, met, what }) => [what, goal, measured, met ? "met" : "**not met**"])
     ])

@@ -5,6 +5,7 @@
  * table show what the optimizer makes of the same code on another day.
  */
 import { fork } from "node:child_process"
+import { readFileSync } from "node:fs"
 import { cpus } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -52,9 +53,18 @@ const table = async (roots: ReadonlyArray<string>, name: string): Promise<Readon
   })
 }
 
+/** What is measured beside ours, in the versions that are installed. */
+const versions = (): string => {
+  const manifest = readFileSync(join(here, "packages/bench/package.json"), "utf8")
+  const { devDependencies } = JSON.parse(manifest) as { readonly devDependencies: Readonly<Record<string, string>> }
+  return Object.entries(devDependencies).filter(([name]) => !name.startsWith("@quiesce/"))
+    .map(([name, version]) => `${name} ${version}`).join(", ")
+}
+
 export const environment = (): string => {
   const [cpu] = cpus()
-  return `Node ${process.version} on ${process.platform} ${process.arch}, ${cpus().length} × ${cpu?.model ?? "unknown"}`
+  const machine = `${process.platform} ${process.arch}, ${cpus().length} × ${cpu?.model ?? "unknown"}`
+  return `${new Date().toISOString().slice(0, 10)}, Node ${process.version} on ${machine}; ${versions()}`
 }
 
 /** Runs the tables named, in order, and gives one report per root; `progress` hears of each table before it starts. */

@@ -4,7 +4,7 @@
  *     npm run bench                          every table
  *     npm run bench -- call peers            these tables
  *     npm run bench -- --check               the goals; fails when one is not met
- *     npm run bench -- --write               docs/performance.md and its pictures
+ *     npm run bench -- --write               docs/performance.md, its pictures, and docs/comparison.md
  *     npm run bench -- --save FILE           also keeps the report as JSON
  *     npm run bench -- --compare REVISION    what differs from another revision, beyond noise
  *     npm run bench -- --compare A.json B.json   the same between two kept reports
@@ -13,6 +13,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import * as Compare from "./Compare.ts"
+import * as Comparison from "./Comparison.ts"
 import * as Goals from "./Goals.ts"
 import * as Page from "./Page.ts"
 import * as Print from "./Print.ts"
@@ -31,7 +32,8 @@ const { positionals, values } = parseArgs({
   }
 })
 
-const progress = (name: string) => console.error(`measuring: ${name}`)
+const progress = (name: string) =>
+  console.error(`${Math.round(performance.now() / 1000).toString().padStart(5)} s  measuring ${name}`)
 
 const read = (file: string) => JSON.parse(readFileSync(file, "utf8")) as Report
 
@@ -48,10 +50,11 @@ const compare = async (before: string, rest: ReadonlyArray<string>) => {
 
 const write = (report: Report) => {
   const { markdown, pictures } = Page.page(report)
-  const directory = join(Run.here, "docs/performance")
-  mkdirSync(directory, { recursive: true })
-  writeFileSync(`${directory}.md`, markdown)
-  for (const [name, picture] of Object.entries(pictures)) writeFileSync(join(directory, name), picture)
+  const docs = join(Run.here, "docs")
+  mkdirSync(join(docs, "performance"), { recursive: true })
+  writeFileSync(join(docs, "performance.md"), markdown)
+  for (const [name, picture] of Object.entries(pictures)) writeFileSync(join(docs, "performance", name), picture)
+  writeFileSync(join(docs, "comparison.md"), Comparison.page(report))
 }
 
 const measure = async () => {

@@ -67,7 +67,7 @@ export const table: Figures = {
     "beyond a bare await of the same body.",
   claim: 0.1,
   processes: 1,
-  plan: { rounds: 2, warmUpMillis: 0 },
+  plan: { rounds: 2, warmUpMillis: 20 },
   subjects: async () => [
     held("floor", bare),
     ...[listener, reference, fused, fusedTimeout].map((host) => held("floor", host)),
