@@ -1,4 +1,5 @@
 /** `docs/crash.md`: the last full load, as a page. */
+import { taken } from "../taken.ts"
 
 export interface Done {
   readonly boundaries: number
@@ -32,9 +33,9 @@ export const document = (done: Done): string => {
     "",
     ...rows.map(([what, count]) => `- ${count.toLocaleString("en")} ${what}`),
     "",
-    `Node ${process.versions.node}, SQLite ${
-      process.versions["sqlite"]
-    }, ${process.platform}. What SIGKILL cannot show is a machine`,
+    taken(`SQLite ${process.versions["sqlite"]}`),
+    "",
+    "What SIGKILL cannot show is a machine",
     "that loses its power: that what is acknowledged is on the disk by then is up to `synchronous=FULL`, and to the disk. What the",
     "log says of files that are damaged, cut off, full or not to be written is in",
     "[its tests](../packages/agent/test/SessionLog.damage.test.ts).",

@@ -30,11 +30,15 @@ const runMain = Runtime.makeRunMain(({ fiber, teardown }) => {
 /** Something was not caught, or nothing was tried: the process ends with 1. It has been printed. */
 class Unproved extends Data.TaggedError("Unproved")<{}> {}
 
-/** Tries the selected mutants and ends the process with 0 if all were caught, with 1 otherwise. */
+/**
+ * Tries the selected mutants and ends the process with 0 if all were caught, with 1 otherwise. `keep` is given how each
+ * ended.
+ */
 export const main = (
   mutants: ReadonlyArray<Mutant>,
   repository: Effect.Effect<Scratch.Repository, Scratch.ScratchFailed>,
-  filter: string
+  filter: string,
+  keep: (outcomes: ReadonlyArray<Mutation.Outcome>) => void = () => {}
 ): void => {
   const selected = select(mutants, filter)
   const print = (text: string) => Effect.sync(() => console.log(text))
@@ -42,6 +46,7 @@ export const main = (
     if (selected.length === 0) yield* print(`None of the ${mutants.length} mutants matches "${filter}".`)
     const outcomes = yield* Mutation.run(yield* repository, selected, (outcome) => print(Report.line(outcome)))
     yield* print(Report.summary(outcomes))
+    keep(outcomes)
     if (!Report.proves(outcomes)) return yield* new Unproved()
   }).pipe(
     Effect.catchTag("ScratchFailed", (error) => Effect.andThen(print(error.message), new Unproved()))

@@ -1,5 +1,6 @@
 /** `docs/races.md`: the last heavy exploration, as a page. Its tables are for the formatter to align. */
 import type { Report } from "@quiesce/testing"
+import { taken } from "../taken.ts"
 import { ciPreemptions, ciRuns, heavyPreemptions, heavyRuns, type Race, type Subject } from "./Race.ts"
 
 export interface Explored {
@@ -64,6 +65,8 @@ export const document = (explored: ReadonlyArray<Explored>): string => {
     } failing**, of ${explored.length} programs, at ${
       thousands(Number((total / seconds).toPrecision(2)))
     } a second and core.`,
+    "",
+    taken(),
     "",
     "_preemptions_: up to this number every interleaving was run (–: not even all of those without). A switch where a fiber",
     "yields or waits by itself is none, and not bounded. _all_: there is no interleaving with more.",
