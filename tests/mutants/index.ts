@@ -11,6 +11,7 @@ import { mcp } from "./mcp.ts"
 import type { Mutant } from "./Mutant.ts"
 import { node } from "./node.ts"
 import { testing } from "./testing.ts"
+import { wire } from "./wire.ts"
 
 export const mutants: ReadonlyArray<Mutant> = [
   ...core,
@@ -21,6 +22,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   ...node,
   ...testing,
   ...agent,
+  ...wire,
   ...acp,
   ...mcp,
   ...interop

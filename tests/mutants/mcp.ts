@@ -283,19 +283,11 @@ const proxies: ReadonlyArray<Mutant> = [
 
 const limits: ReadonlyArray<Mutant> = [
   {
-    name: "depth has no bound",
-    clause: "MCP-11",
-    file: `${src}/internal/stdioWire.ts`,
-    find: "if (++depth > max) return true",
-    replace: "if (++depth > max) return false",
-    test: { file: stdio, title: "2025-11-25 > refuses what is no message, and lives" }
-  },
-  {
     name: "an answer that is too long is waited for",
     clause: "MCP-07",
     file: `${src}/ClientStdio.ts`,
-    find: "if (skimmed?.what !== \"answer\" || !Message.isId(skimmed.id)) throw",
-    replace: "if (skimmed?.what !== \"call\" || !Message.isId(skimmed.id)) throw",
+    find: "return frame.kind === \"answer\" && Message.isId(frame.id)",
+    replace: "return frame.kind === \"call\" && Message.isId(frame.id)",
     test: {
       file: "packages/mcp/test/Processes.test.ts",
       title: "does not wait for another answer where one was too long"
@@ -308,14 +300,6 @@ const limits: ReadonlyArray<Mutant> = [
     find: "    Effect.runFork(Effect.andThen(Effect.sleep(\"1 second\"), Effect.sync(() => process.exit(code))))\n",
     replace: "",
     test: { file: "packages/mcp/test/Processes.test.ts", title: "ends at the end of its input all the same" }
-  },
-  {
-    name: "length has no bound",
-    clause: "MCP-11",
-    file: `${src}/internal/lines.ts`,
-    find: "if (this.#length > this.#maxBytes) {",
-    replace: "if (this.#length < 0) {",
-    test: { file: stdio, title: "2025-11-25 > refuses what is no message, and lives" }
   },
   {
     name: "a malformed line is dropped without a word",

@@ -7,13 +7,12 @@ import * as Abortable from "@quiesce/core/Abortable"
 import type { Command } from "@quiesce/node/Command"
 import type { SpawnFailed } from "@quiesce/node/Outcome"
 import * as Process from "@quiesce/node/Process"
+import * as Frames from "@quiesce/wire/Frames"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { Lines } from "./internal/lines.ts"
 import * as Message from "./internal/message.ts"
-import type { Skimmed } from "./internal/skim.ts"
 
 export interface Options {
   /** How long the program may take to end by itself, once its input is closed. Default: 2 seconds, as the official clients. */
@@ -52,17 +51,29 @@ export const transport = Effect.fnUntraced(function*(
 
 const never = new AbortController().signal
 
-/** What the official SDK takes. */
-const maxFrameBytes = 10 * 1024 * 1024
+/**
+ * 10 MiB is what the official SDK takes. What its parameters and results may be nested is between the two sides: whoever
+ * validates them says so.
+ */
+const limits: Frames.Limits = { maxBytes: 10 * 1024 * 1024, maxDepth: Number.MAX_SAFE_INTEGER }
 
-/** What stands for an answer that is too long: whoever asked does not wait for another one. */
-const unreadable = (skimmed: Skimmed | undefined): JSONRPCMessage => {
-  if (skimmed?.what !== "answer" || !Message.isId(skimmed.id)) throw new Error("it answers nothing")
-  return Message.refusal(
-    skimmed.id,
-    Message.errorCodes.invalidRequest,
-    `the answer is longer than ${maxFrameBytes} bytes`
-  )
+/** A message, or what stands for an answer that is too long: whoever asked does not wait for another one. */
+const messageOf = (frame: Frames.Frame): JSONRPCMessage | undefined => {
+  switch (frame._tag) {
+    case "Json":
+      return frame.value as JSONRPCMessage
+    case "NotJson":
+      return undefined
+    case "TooLong":
+    case "TooDeep":
+      return frame.kind === "answer" && Message.isId(frame.id)
+        ? Message.refusal(
+          frame.id,
+          Message.errorCodes.invalidRequest,
+          `the answer is longer than ${limits.maxBytes} bytes`
+        )
+        : undefined
+  }
 }
 
 class ChildWire implements Transport {
@@ -73,7 +84,7 @@ class ChildWire implements Transport {
   /** It is there so that the SDK knows a program by it, to which silence says that it is an old one. */
   readonly stderr = null
   readonly #write: (text: string) => Promise<void>
-  readonly #lines = new Lines(maxFrameBytes, (line, skimmed) => this.#line(line, skimmed))
+  readonly #frames = Frames.make(limits)
   /** What came before anybody listened. */
   #early: Array<JSONRPCMessage> = []
   #closed = false
@@ -98,7 +109,8 @@ class ChildWire implements Transport {
   }
 
   read(bytes: Uint8Array): void {
-    if (!this.#closed) this.#lines.read(bytes)
+    if (this.#closed) return
+    for (const frame of this.#frames.push(bytes)) this.#take(frame)
   }
 
   end(): void {
@@ -107,16 +119,12 @@ class ChildWire implements Transport {
     this.onclose?.()
   }
 
-  #line(line: string | undefined, skimmed: Skimmed | undefined): void {
-    let message: JSONRPCMessage
-    try {
-      message = line === undefined ? unreadable(skimmed) : JSON.parse(line)
-    } catch {
+  #take(frame: Frames.Frame): void {
+    const message = messageOf(frame)
+    if (message === undefined) {
       // What a program prints that is no message is not for us; the connection lives.
       this.onerror?.(new Error("the MCP server wrote a line that is no message"))
-      return
-    }
-    if (this.onmessage === undefined) this.#early.push(message)
+    } else if (this.onmessage === undefined) this.#early.push(message)
     else this.onmessage(message)
   }
 }

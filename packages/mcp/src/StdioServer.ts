@@ -29,6 +29,11 @@ export interface Options extends ServerOptions {
   /** The longest line, in bytes. Default: 10 MiB, what the official SDK takes. */
   readonly maxFrameBytes?: number | undefined
   /**
+   * How much may be written that the client does not read, in bytes: beyond it new calls wait, which can be cancelled
+   * meanwhile. Default: 16 MiB, the longest answer that the official clients take, and some beside it.
+   */
+  readonly maxUnreadBytes?: number | undefined
+  /**
    * How long calls may take to become quiet once the connection has ended. Default: 3 seconds. The official clients kill a
    * server 4 seconds after they closed its input.
    */
@@ -59,9 +64,10 @@ export const serve = (options: Options): Effect.Effect<void, NotQuiet, ToolRegis
     const tools = yield* Tools.make(options.concurrency)
     const { input, output } = options.streams ?? { input: process.stdin, output: process.stdout }
     const { maxFrameBytes = StdioWire.defaultLimits.maxFrameBytes } = options
-    const connection = new Connection(
-      new StdioWire.StdioWire(input, output, { ...StdioWire.defaultLimits, maxFrameBytes })
-    )
+    const { maxUnreadBytes = StdioWire.defaultLimits.maxUnreadBytes } = options
+    const limits = { ...StdioWire.defaultLimits, maxFrameBytes, maxUnreadBytes }
+    const fork = Effect.runForkWith(yield* Effect.context<never>())
+    const connection = new Connection(new StdioWire.StdioWire(input, output, limits, fork))
     const { inFlight } = connection
 
     const finish = (cause: unknown) =>

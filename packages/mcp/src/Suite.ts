@@ -2,13 +2,14 @@
  * A suite for cancellation: what a server does with calls that are cancelled, told by a client that is no SDK.
  *
  * The official conformance suite does not ask. This one can be put to any server, over stdio and HTTP and in both
- * revisions, which offers four tools for it:
+ * revisions, which offers five tools for it:
  *
  * | tool             | arguments         | does                                                                          |
  * | ---------------- | ----------------- | ----------------------------------------------------------------------------- |
  * | `suite_echo`     | `{ text }`        | answers with the text                                                         |
  * | `suite_wait`     | `{ key }`         | reports progress once, and ends when it is cancelled                          |
  * | `suite_stubborn` | `{ key, millis }` | reports progress, and after that time again; ends then, whoever cancels it    |
+ * | `suite_failing`  | `{ key }`         | as `suite_wait`, and its clean-up fails                                       |
  * | `suite_bodies`   | `{}`              | answers with a JSON text: `{ began, over }`, the keys of the bodies, in order |
  */
 import { randomUUID } from "node:crypto"
@@ -30,10 +31,10 @@ export const casesOf = (
   target: Target,
   revision: Revision
 ): ReadonlyArray<{ readonly name: string; readonly title: string }> =>
-  all.filter((it) =>
-    (it.over === undefined || (it.over === "stdio") === (target._tag === "Command")) &&
-    (it.revision ?? revision) === revision
-  )
+  applying(target, revision)
+
+const applying = (target: Target, revision: Revision) =>
+  all.filter(({ applies }) => applies?.(target._tag === "Command" ? "stdio" : "http", revision) ?? true)
 
 export interface Options {
   /** The names of the cases. Default: all there are for the target. */
@@ -49,10 +50,8 @@ export const run = async (
   { only, told = () => undefined }: Options = {}
 ): Promise<ReadonlyArray<Outcome>> => {
   const outcomes: Array<Outcome> = []
-  const names = new Set(
-    casesOf(target, revision).map(({ name }) => name).filter((name) => only?.includes(name) ?? true)
-  )
-  for (const { name, run, title } of all.filter(({ name }) => names.has(name))) {
+  for (const { name, run, title } of applying(target, revision)) {
+    if (only?.includes(name) === false) continue
     const links: Array<Link> = []
     const mark = `-${randomUUID()}`
     const connect = async () => {

@@ -4,6 +4,9 @@
  * Requests pass inwards under keys of the in-flight table and what is said about them passes outwards under their own
  * ids. So whatever the SDK, or a handler of somebody else, does with a request that is over, the client sees nothing of
  * it: no answer, no progress, no question.
+ *
+ * Requests of a client that does not read what it has asked for are held back: they are in flight, so that they can be
+ * cancelled, and the SDK sees them one by one as the client reads again.
  */
 import type { JSONRPCMessage, Transport, TransportSendOptions } from "@modelcontextprotocol/server"
 import * as Cancelled from "../Cancelled.ts"
@@ -12,6 +15,16 @@ import * as Message from "./message.ts"
 import * as Results from "./results.ts"
 
 type Receive = NonNullable<Transport["onmessage"]>
+
+/** A wire that knows what its peer has not read. */
+export interface Flow {
+  /** Whether that is as much as it may be. */
+  readonly full: boolean
+  /** Called when the peer has read some of it. */
+  onroom?: () => void
+  /** Told whether requests are held back. */
+  readonly holding: (held: boolean) => void
+}
 
 export interface Options {
   /** Told of each request that was taken up, before anybody else: it can be cancelled here. */
@@ -27,12 +40,15 @@ export class Connection implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: Receive
-  readonly #wire: Transport
+  readonly #wire: Transport & Partial<Flow>
   readonly #arrived: (entry: Entry) => void
   readonly #over: (entry: Entry) => void
+  /** How the requests that are held back go on, in their order. */
+  readonly #held = new Map<Entry, () => void>()
+  #releasing = false
   #end!: () => void
 
-  constructor(wire: Transport, { arrived = () => undefined, over = () => undefined }: Options = {}) {
+  constructor(wire: Transport & Partial<Flow>, { arrived = () => undefined, over = () => undefined }: Options = {}) {
     this.#wire = wire
     this.#arrived = arrived
     this.#over = over
@@ -54,8 +70,10 @@ export class Connection implements Transport {
   start(): Promise<void> {
     this.#wire.onmessage = (message, extra) => this.#receive(message, extra)
     this.#wire.onerror = (error) => this.onerror?.(error)
+    if (this.#wire.holding !== undefined) this.#wire.onroom = () => this.#release()
     this.#wire.onclose = () => {
       this.inFlight.close(Cancelled.connectionClosed())
+      this.#held.clear()
       this.#end()
       this.onclose?.()
     }
@@ -77,6 +95,8 @@ export class Connection implements Transport {
     const entry = this.inFlight.cancel(id, cause)
     if (entry === undefined) return
     this.#over(entry)
+    // What is held back nobody else knows of.
+    if (this.#held.delete(entry)) return this.#settle()
     this.onmessage?.({
       jsonrpc: "2.0",
       method: "notifications/cancelled",
@@ -91,12 +111,38 @@ export class Connection implements Transport {
       if (entry === undefined) return this.#refuse(message.id)
       this.#arrived(entry)
       if (entry.cancelled) return
-      return this.onmessage?.({ ...message, id: entry.key } as JSONRPCMessage, extra)
+      const pass = () => this.onmessage?.({ ...message, id: entry.key } as JSONRPCMessage, extra)
+      // Behind one that waits also what could go: requests are taken up in their order.
+      return this.#held.size > 0 || this.#wire.full === true ? this.#hold(entry, pass) : pass()
     }
     if (Message.isNotification(message) && message.method === "notifications/cancelled") {
       return this.cancel(message.params?.["requestId"], Cancelled.byClient(message.params?.["reason"]))
     }
     this.onmessage?.(message, extra)
+  }
+
+  #hold(entry: Entry, pass: () => void): void {
+    this.#held.set(entry, pass)
+    this.#wire.holding?.(true)
+  }
+
+  /** One in each turn of the event loop: its answer may be what makes the wire full again. */
+  #release(): void {
+    if (this.#releasing || this.#wire.full === true) return
+    for (const [entry, pass] of this.#held) {
+      this.#held.delete(entry)
+      this.#releasing = true
+      setImmediate(() => {
+        this.#releasing = false
+        this.#release()
+      })
+      pass()
+      return this.#settle()
+    }
+  }
+
+  #settle(): void {
+    if (this.#held.size === 0) this.#wire.holding?.(false)
   }
 
   #refuse(id: Message.Id): void {
@@ -111,7 +157,7 @@ export class Connection implements Transport {
       if (message.id === null || message.id === undefined) return this.#wire.send(message, options)
       const entry = this.inFlight.answer(message.id)
       if (entry === undefined) return
-      await this.#wire.send(answerFor(entry, message), options)
+      await this.#wire.send(sayable(entry, answerFor(entry, message)), options)
       return this.#over(entry)
     }
     const related = options?.relatedRequestId
@@ -155,6 +201,19 @@ const answerFor = (entry: Entry, message: JSONRPCMessage): JSONRPCMessage => {
   return meta[subscriptionId] === entry.key
     ? { ...answer, result: { ...answer.result, _meta: { ...meta, [subscriptionId]: entry.id } } } as JSONRPCMessage
     : answer
+}
+
+/** What a handler of somebody else answers with may be no JSON: who asked is told that, and does not wait. */
+const sayable = (entry: Entry, answer: JSONRPCMessage): JSONRPCMessage => {
+  // What the registry says is.
+  if (entry.worked) return answer
+  try {
+    const text = JSON.stringify(answer)
+    if (Message.isResponse(JSON.parse(text))) return answer
+  } catch {
+    // a cycle, a bigint, a `toJSON` that throws
+  }
+  return Message.refusal(entry.id, Message.errorCodes.internal, "Internal error: the answer is not JSON")
 }
 
 const subscriptionId = "io.modelcontextprotocol/subscriptionId"

@@ -7,8 +7,9 @@ import {
   validateHostHeader,
   validateOriginHeader
 } from "@modelcontextprotocol/server"
+import * as Frames from "@quiesce/wire/Frames"
 import * as Message from "./message.ts"
-import { faultOf, isDeeper } from "./stdioWire.ts"
+import { faultOf } from "./stdioWire.ts"
 
 /** A JSON-RPC error, as the whole of a response. */
 export const refuse = (status: number, code: number, message: string, id: Message.Id | null = null): Response =>
@@ -49,24 +50,25 @@ export const readBody = async (
   if (!isJsonContentType(request.headers.get("content-type"))) {
     return refuse(415, -32000, "Unsupported Media Type: Content-Type must be application/json")
   }
-  let body: unknown
   let text: string
   try {
     const read = await readRequestBody(request, maxBodyBytes)
     if (read.tooLarge) return refuse(413, -32000, `Payload too large: a body has at most ${maxBodyBytes} bytes`)
     text = read.text
-    body = JSON.parse(text)
   } catch {
-    return refuse(400, parse, "Parse error: the body is not JSON")
+    return refuse(400, parse, "Parse error: the body cannot be read")
   }
-  if (isDeeper(text, maxDepth)) {
+  const frame = Frames.read(text, { maxDepth })
+  if (frame._tag === "NotJson") return refuse(400, parse, "Parse error: the body is not JSON")
+  if (frame._tag !== "Json") {
     return refuse(
       400,
       invalidRequest,
       `Invalid Request: a message is nested at most ${maxDepth} levels deep`,
-      Message.idOf(body)
+      Message.asker(frame)
     )
   }
+  const body = frame.value
   const messages = Array.isArray(body) ? body : [body]
   // A hundred is what the SDK takes.
   if (messages.length === 0 || messages.length > 100) {

@@ -25,6 +25,8 @@ export class Entry {
   readonly #controller = new AbortController()
   /** The call that is its work, from when that begins until it is quiet. */
   work: Work | undefined = undefined
+  /** Whether it had begun: its answer is the registry's. */
+  worked = false
 
   constructor(key: string, { id, method, params }: Message.Request) {
     this.key = key
@@ -121,7 +123,10 @@ export class InFlight {
   /** Says that the work of a request begins; `undefined` where it must not. */
   begin(key: unknown, work: Work): Entry | undefined {
     const entry = this.live(key)
-    if (entry !== undefined) entry.work = work
+    if (entry !== undefined) {
+      entry.work = work
+      entry.worked = true
+    }
     return entry
   }
 

@@ -3,6 +3,7 @@
  * who is cancelled, is ours.
  */
 import type { JSONRPCMessage } from "@modelcontextprotocol/server"
+import type * as Frames from "@quiesce/wire/Frames"
 
 /** `1` and `"1"` are different ids, and so they are different keys of a `Map`. */
 export type Id = string | number
@@ -37,6 +38,9 @@ export const isResponse = (message: unknown): message is { readonly id: Id | nul
 export const idOf = (value: unknown): Id | null =>
   isRecord(value) && "method" in value && isId(value["id"]) ? value["id"] : null
 
+/** The id of a call that was refused before anybody read it. */
+export const asker = ({ id, kind }: Frames.Refused): Id | null => kind === "call" && isId(id) ? id : null
+
 export const meta = (params: Request["params"]): { readonly [key: string]: unknown } => {
   const value = params?.["_meta"]
   return isRecord(value) ? value : {}
@@ -49,7 +53,7 @@ export const isStateless = ({ params }: Request): boolean => {
   return typeof version === "string" && version >= "2026-07-28"
 }
 
-export const errorCodes = { parse: -32700, invalidRequest: -32600, invalidParams: -32602, busy: -32000 } as const
+export const errorCodes = { parse: -32700, invalidRequest: -32600, invalidParams: -32602, internal: -32603, busy: -32000 } as const
 
 export const refusal = (id: Id | null, code: number, message: string): JSONRPCMessage =>
   // JSON-RPC says `null` where the id is not known, which the SDK's type leaves out.

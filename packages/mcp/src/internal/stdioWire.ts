@@ -3,43 +3,71 @@
  *
  * 1. A line that is no message is answered with the protocol's error, and the next line is read: the connection lives.
  * 2. A line that is too long is not kept: what is read of it is counted and dropped until it ends.
- * 3. Reading never waits for writing. A peer that does not read its answers can still cancel.
+ * 3. What a peer leaves unread is bounded by `maxUnreadBytes`, and it can cancel all the same: the wire is `full` then, new
+ *    requests are held back behind it, reports of progress are dropped, and everything else is read and heard. What is
+ *    read meanwhile is bounded by as much again; beyond it nothing is read, and a peer that has read nothing for the
+ *    `stall` counts as gone. So a slow peer is waited for, and one that is stuck does not keep its calls for ever.
  * 4. Once closed nothing is written.
  */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server"
+import * as Frames from "@quiesce/wire/Frames"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import type { Readable, Writable } from "node:stream"
-import { Lines } from "./lines.ts"
+import type { Flow } from "./connection.ts"
 import * as Message from "./message.ts"
-import type { Skimmed } from "./skim.ts"
 
 export interface Limits {
   /** The longest line, in bytes. */
   readonly maxFrameBytes: number
   /** How deep arrays and objects of a message may be nested. */
   readonly maxDepth: number
+  /** What may be written and not be read. */
+  readonly maxUnreadBytes: number
+  /** For how long a peer may read nothing, when so much is unread that nothing more is read of it. */
+  readonly stall: Duration.Duration
 }
 
 /**
  * 10 MiB is what the official SDK takes. The core takes arguments of 512 levels, which are some levels down in their
- * message; what is far deeper only exhausts the stack of whoever validates it.
+ * message; what is far deeper only exhausts the stack of whoever validates it. 16 MiB unread are one
+ * answer of the longest that official clients take, and some more beside it. A client that lives takes a pipe's worth
+ * within seconds; half a minute is what one may be busy or swapped out.
  */
-export const defaultLimits: Limits = { maxFrameBytes: 10 * 1024 * 1024, maxDepth: 1024 }
+export const defaultLimits: Limits = {
+  maxFrameBytes: 10 * 1024 * 1024,
+  maxDepth: 1024,
+  maxUnreadBytes: 16 * 1024 * 1024,
+  stall: Duration.seconds(30)
+}
 
-export class StdioWire implements Transport {
+/** Starts what waits for time. */
+export type Fork = (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+
+export class StdioWire implements Transport, Flow {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: NonNullable<Transport["onmessage"]>
+  onroom?: () => void
   readonly #input: Readable
   readonly #output: Writable
   readonly #limits: Limits
-  readonly #lines: Lines
+  readonly #frames: Frames.Decoder
+  readonly #fork: Fork
   #closed = false
+  #holding = false
+  /** What was read since it was full, until it is not and nothing is held back. */
+  #backlog = 0
+  /** Runs while nothing is read. */
+  #stall: Fiber.Fiber<void> | undefined
 
-  constructor(input: Readable, output: Writable, limits: Limits = defaultLimits) {
+  constructor(input: Readable, output: Writable, limits: Limits = defaultLimits, fork: Fork = Effect.runFork) {
+    this.#fork = fork
     this.#input = input
     this.#output = output
     this.#limits = limits
-    this.#lines = new Lines(limits.maxFrameBytes, (line, skimmed) => this.#line(line, skimmed))
+    this.#frames = Frames.make({ maxBytes: limits.maxFrameBytes, maxDepth: limits.maxDepth })
   }
 
   async start(): Promise<void> {
@@ -61,12 +89,60 @@ export class StdioWire implements Transport {
     this.#input.off("close", this.#ended)
     this.#output.off("close", this.#ended)
     this.#input.pause()
-    this.#lines.stop()
+    this.#stall?.interruptUnsafe()
     this.onclose?.()
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (!this.#closed) this.#output.write(`${JSON.stringify(message)}\n`)
+    if (this.#closed) return
+    // The next report says all that this one does.
+    if (this.full && Message.isNotification(message) && message.method === "notifications/progress") return
+    this.#output.write(`${JSON.stringify(message)}\n`, this.#written)
+  }
+
+  get full(): boolean {
+    return this.#output.writableLength > this.#limits.maxUnreadBytes
+  }
+
+  holding(held: boolean): void {
+    this.#holding = held
+    this.#settle()
+  }
+
+  /** The peer has taken something. */
+  readonly #written = (): void => {
+    if (this.#closed) return
+    if (this.#stall !== undefined) this.#stop()
+    if (!this.full) this.onroom?.()
+    this.#settle()
+  }
+
+  /** Reads on, once nothing is in the way. */
+  #settle(): void {
+    if (this.#closed || this.full || this.#holding) return
+    this.#backlog = 0
+    if (this.#stall === undefined) return
+    this.#stall.interruptUnsafe()
+    this.#stall = undefined
+    this.#input.resume()
+  }
+
+  /** Reads nothing more, and for so long only. */
+  #stop(): void {
+    this.#input.pause()
+    this.#stall?.interruptUnsafe()
+    this.#stall = this.#fork(Effect.andThen(
+      Effect.sleep(this.#limits.stall),
+      Effect.sync(() => this.#failed(new Error("the peer reads nothing")))
+    ))
+  }
+
+  /** What is read is bounded while the peer does not read, and so is what it leads to: what is no message is answered. */
+  #count(bytes: number): void {
+    const { maxUnreadBytes } = this.#limits
+    if (this.#closed || !(this.full || this.#holding)) return
+    this.#backlog += bytes
+    if (this.#backlog > maxUnreadBytes || this.#output.writableLength > 2 * maxUnreadBytes) this.#stop()
   }
 
   readonly #ended = (): void => {
@@ -79,30 +155,34 @@ export class StdioWire implements Transport {
     this.#ended()
   }
 
-  readonly #read = (chunk: Uint8Array): void => this.#lines.read(chunk)
+  readonly #read = (chunk: Uint8Array): void => {
+    for (const frame of this.#frames.push(chunk)) {
+      // What a frame led to may have been the end: the rest is nobody's.
+      if (this.#closed) return
+      this.#take(frame)
+    }
+    this.#count(chunk.length)
+  }
 
-  #line(text: string | undefined, skimmed: Skimmed | undefined): void {
+  #take(frame: Frames.Frame): void {
     const { maxDepth, maxFrameBytes } = this.#limits
-    if (text === undefined) {
-      const id = skimmed?.what === "call" && Message.isId(skimmed.id) ? skimmed.id : null
-      return this.#refuse(id, "invalidRequest", `a message has at most ${maxFrameBytes} bytes`)
+    switch (frame._tag) {
+      case "NotJson":
+        return this.#refuse(null, "parse", "the line is not JSON")
+      case "TooLong":
+        return this.#refuse(Message.asker(frame), "invalidRequest", `a message has at most ${maxFrameBytes} bytes`)
+      case "TooDeep":
+        return this.#refuse(
+          Message.asker(frame),
+          "invalidRequest",
+          `a message is nested at most ${maxDepth} levels deep`
+        )
+      case "Json": {
+        const fault = faultOf(frame.value)
+        if (fault !== undefined) return this.#refuse(Message.idOf(frame.value), "invalidRequest", fault)
+        this.onmessage?.(frame.value as JSONRPCMessage)
+      }
     }
-    let message: unknown
-    try {
-      message = JSON.parse(text)
-    } catch {
-      return this.#refuse(null, "parse", "the line is not JSON")
-    }
-    if (isDeeper(text, maxDepth)) {
-      return this.#refuse(
-        Message.idOf(message),
-        "invalidRequest",
-        `a message is nested at most ${maxDepth} levels deep`
-      )
-    }
-    const fault = faultOf(message)
-    if (fault !== undefined) return this.#refuse(Message.idOf(message), "invalidRequest", fault)
-    this.onmessage?.(message as JSONRPCMessage)
   }
 
   #refuse(id: Message.Id | null, code: "parse" | "invalidRequest", reason: string): void {
@@ -124,23 +204,4 @@ export const faultOf = (message: unknown): string | undefined => {
     return "params is an object"
   }
   return undefined
-}
-
-/** Whether arrays and objects in a JSON text are nested deeper than `max`. */
-export const isDeeper = (json: string, max: number): boolean => {
-  // It takes a bracket to open a level, and one to close it.
-  if (json.length < 2 * max) return false
-  let depth = 0
-  let inText = false
-  for (let index = 0; index < json.length; index++) {
-    const code = json.charCodeAt(index)
-    if (inText) {
-      if (code === 0x5c) index++
-      else if (code === 0x22) inText = false
-    } else if (code === 0x22) inText = true
-    else if (code === 0x5b || code === 0x7b) {
-      if (++depth > max) return true
-    } else if (code === 0x5d || code === 0x7d) depth--
-  }
-  return false
 }

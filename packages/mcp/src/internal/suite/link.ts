@@ -3,55 +3,27 @@
  *
  * Over stdio a link is a process; over HTTP it is a session, or, in the stateless revisions, nothing but its requests.
  */
+import { Fault, type Message as Frame, patienceMillis, RawPeer } from "@quiesce/wire/RawPeer"
+import * as RawProgram from "@quiesce/wire/RawProgram"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import { type ChildProcess, spawn } from "node:child_process"
-import { Lines } from "../lines.ts"
 
 export type Revision = "2025-11-25" | "2026-07-28"
-
-export interface Frame {
-  readonly id?: string | number | null
-  readonly method?: string
-  readonly params?: any
-  readonly result?: any
-  readonly error?: { readonly code: number; readonly message: string }
-}
 
 export type Target =
   | { readonly _tag: "Command"; readonly command: string; readonly args: ReadonlyArray<string> }
   | { readonly _tag: "Url"; readonly url: string }
 
-/** What a server did that it must not do, or did not do in time. */
-export class Fault extends Error {
-  override readonly name = "Fault"
-}
-
-/** Long for anything that a server does at once, also on a machine that is busy. */
-const patienceMillis = 10_000
-
 /** A program may load for that long before it reads. */
 const startMillis = 60_000
 
-/** Waits for `promise`, and for as long as a server may take; a `Fault` that says `what` did not happen. */
-export const within = async <A>(promise: Promise<A>, what: string, millis = patienceMillis): Promise<A> => {
-  const settled = Effect.callback<A>((resume) => {
-    promise.then((value) => resume(Effect.succeed(value)), (error: unknown) => resume(Effect.die(error)))
-  })
-  const outcome = await Effect.runPromise(Effect.timeoutOption(settled, millis))
-  if (Option.isNone(outcome)) throw new Fault(`${what} within ${millis} ms`)
-  return outcome.value
-}
-
-export abstract class Link {
+export abstract class Link extends RawPeer {
   readonly revision: Revision
   /** What tells the bodies of one case from those of others that the same server has run. */
   readonly #mark: string
-  readonly frames: Array<Frame> = []
-  readonly #waiting = new Set<() => void>()
   #asked = 0
 
   constructor(revision: Revision, mark: string) {
+    super()
     this.revision = revision
     this.#mark = mark
   }
@@ -60,33 +32,9 @@ export abstract class Link {
   abstract send(...frames: ReadonlyArray<object | string>): Promise<void>
   abstract close(): Promise<void>
 
-  protected came(frame: Frame): void {
-    this.frames.push(frame)
-    for (const look of this.#waiting) look()
-  }
-
-  frame(is: (frame: Frame) => boolean, what: string, millis?: number): Promise<Frame> {
-    const found = new Promise<Frame>((resolve) => {
-      const look = () => {
-        const frame = this.frames.find(is)
-        if (frame === undefined) return
-        this.#waiting.delete(look)
-        resolve(frame)
-      }
-      this.#waiting.add(look)
-      look()
-    })
-    return within(found, `${what} did not come`, millis)
-  }
-
-  answer(id: string | number, millis?: number): Promise<Frame> {
-    const what = `the answer to ${JSON.stringify(id)}`
-    return this.frame((frame) => frame.id === id && frame.method === undefined, what, millis)
-  }
-
   /** What was sent about a request, which has its own id as its progress token. */
   about(id: string | number): ReadonlyArray<Frame> {
-    return this.frames.filter((frame) => frame.id === id || frame.params?.progressToken === id)
+    return this.received.filter((frame) => frame.id === id || frame.params?.progressToken === id)
   }
 
   request(id: string | number, method: string, params: object = {}): object {
@@ -124,7 +72,7 @@ export abstract class Link {
 
   /** Waits until the body with this key has begun. */
   began(id: string | number): Promise<Frame> {
-    return this.frame(({ params }) => params?.progressToken === id, `the first progress of ${JSON.stringify(id)}`)
+    return this.message(({ params }) => params?.progressToken === id, `the first progress of ${JSON.stringify(id)}`)
   }
 
   /** Asks again and again until the body with this key is over: there is no other way to hear of it from outside. */
@@ -157,36 +105,19 @@ const initialize = {
 const initialized = { jsonrpc: "2.0", method: "notifications/initialized" }
 
 export class StdioLink extends Link {
-  readonly child: ChildProcess
-  readonly exited: Promise<number | null>
+  readonly program: RawProgram.RawProgram
 
   constructor(revision: Revision, mark: string, command: string, args: ReadonlyArray<string>) {
     super(revision, mark)
-    const child = this.child = spawn(command, args, { stdio: ["pipe", "pipe", "ignore"] })
-    const lines = new Lines(64 * 1024 * 1024, (line) => {
-      try {
-        this.came(JSON.parse(line ?? "") as Frame)
-      } catch {
-        this.came({ error: { code: 0, message: "a line that is no JSON" } })
-      }
-    })
-    child.stdout!.on("data", (chunk: Uint8Array) => lines.read(chunk))
-    child.stdin!.on("error", () => undefined)
-    this.exited = new Promise((resolve, reject) => {
-      child.once("close", resolve)
-      child.once("error", reject)
-    })
-    this.exited.catch(() => undefined)
+    this.program = RawProgram.start(command, args, this.came)
   }
 
   async send(...frames: ReadonlyArray<object | string>): Promise<void> {
-    const lines = frames.map((frame) => `${typeof frame === "string" ? frame : JSON.stringify(frame)}\n`)
-    this.child.stdin!.write(lines.join(""))
+    this.program.send(...frames)
   }
 
-  async close(): Promise<void> {
-    this.child.kill("SIGKILL")
-    await this.exited.catch(() => undefined)
+  close(): Promise<void> {
+    return this.program.close()
   }
 }
 

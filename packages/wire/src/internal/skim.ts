@@ -8,16 +8,17 @@
 /** What can be told of a frame: `id` is any value that JSON can say in so many bytes, `undefined` where it is longer. */
 export interface Skimmed {
   readonly id: unknown
-  readonly what: "call" | "answer" | "neither"
+  readonly kind: "call" | "answer" | "neither"
 }
 
 /** Longer than any id that is a number or a UUID, and short enough to be kept for nothing. */
 const maxTokenBytes = 256
 
+const decoder = new TextDecoder()
 const quote = 0x22
 const backslash = 0x5c
 
-export class Skim {
+export class Skimming {
   #depth = 0
   #inString = false
   #escaped = false
@@ -25,14 +26,14 @@ export class Skim {
   #token: Array<number> = []
   #name: unknown
   #id: unknown
-  #what: Skimmed["what"] = "neither"
+  #kind: Skimmed["kind"] = "neither"
 
   push(bytes: Uint8Array): void {
     for (const byte of bytes) this.#read(byte)
   }
 
-  get result(): Skimmed {
-    return { id: this.#id, what: this.#what }
+  get skimmed(): Skimmed {
+    return { id: this.#id, kind: this.#kind }
   }
 
   #read(byte: number): void {
@@ -83,11 +84,11 @@ export class Skim {
         this.#id = this.#value()
         break
       case "method":
-        this.#what = "call"
+        this.#kind = "call"
         break
       case "result":
       case "error":
-        if (this.#what === "neither") this.#what = "answer"
+        if (this.#kind === "neither") this.#kind = "answer"
     }
     this.#name = undefined
     this.#token = []
@@ -96,7 +97,7 @@ export class Skim {
   #value(): unknown {
     if (this.#token.length > maxTokenBytes) return undefined
     try {
-      return JSON.parse(Buffer.from(this.#token).toString())
+      return JSON.parse(decoder.decode(Uint8Array.from(this.#token)))
     } catch {
       return undefined
     }
