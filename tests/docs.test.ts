@@ -14,6 +14,15 @@ const patience = 60_000
 
 const read = (page: string): string => readFileSync(join(root, page), "utf8")
 
+/** What GitHub makes of the headings of a page. A heading that is there twice is not told apart, and we have no need of it. */
+const anchorsOf = (markdown: string): ReadonlySet<string> =>
+  new Set(
+    Array.from(
+      markdown.matchAll(/^#+ (.*)$/gm),
+      ([, title]) => title!.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")
+    )
+  )
+
 /** A page with the block given, on line 3. */
 const page = (block: string): string => `# A page\n\n${block}\n`
 
@@ -64,6 +73,18 @@ describe("our pages", () => {
       Array.from(read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g), ([, target]) => target!)
         .filter((target) => !existsSync(join(root, dirname(page), target)))
         .map((target) => `${page} links to ${target}`)
+    )
+    assert.deepStrictEqual(broken, [])
+  })
+
+  it("link to headings that are there", () => {
+    const broken = pages.flatMap((page) =>
+      Array.from(read(page).matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g), ([, target, anchor]) => ({
+        linked: target === "" ? page : join(dirname(page), target!),
+        anchor: anchor!
+      }))
+        .filter(({ anchor, linked }) => linked.endsWith(".md") && !anchorsOf(read(linked)).has(anchor))
+        .map(({ anchor, linked }) => `${page} links to #${anchor} of ${linked}`)
     )
     assert.deepStrictEqual(broken, [])
   })
