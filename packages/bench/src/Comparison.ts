@@ -5,7 +5,7 @@ import * as Markdown from "./Markdown.ts"
 import type { Report } from "./Report.ts"
 
 /** The tables it shows. */
-export const tables: ReadonlyArray<string> = ["semantics", "peers", "concurrency", "memory", "settled"]
+const tables: ReadonlyArray<string> = ["semantics", "peers", "concurrency", "memory", "settled"]
 
 /** What a user has to know before the tables, and where the protocols are compared. */
 const intro = (report: Report): string =>

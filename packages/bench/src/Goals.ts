@@ -6,7 +6,7 @@ import * as Print from "./Print.ts"
 import type { Key, Report, Row, Unit } from "./Report.ts"
 import { isKey } from "./Report.ts"
 
-export interface Judgement {
+interface Judgement {
   readonly measured: string
   readonly met: boolean
 }
@@ -82,7 +82,7 @@ const fasterThanPeers: Goal = {
   }
 }
 
-export const goals: ReadonlyArray<Goal> = [
+const goals: ReadonlyArray<Goal> = [
   ratioAtMost({ what: "a full call", table: "call", row: { name: names.full }, bound: 2, of: names.reference }),
   ratioAtMost({
     what: "a full call from a fiber",

@@ -12,7 +12,7 @@ const nanos = (value: number): string =>
 export const quantity = (value: number, unit: Unit): string =>
   unit === "ns" ? nanos(value) : `${digits(value)} ${unit === "listeners" && value === 1 ? "listener" : unit}`
 
-export const percent = (fraction: number): string => `±${Math.max(1, Math.round(fraction * 100))} %`
+const percent = (fraction: number): string => `±${Math.max(1, Math.round(fraction * 100))} %`
 
 export const ratio = (ratio: Ratio | undefined): string => {
   if (ratio === undefined) return ""
@@ -91,7 +91,7 @@ export const columns = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
   return rows.map((row) => row.map(pad).join("  ").trimEnd()).join("\n")
 }
 
-export const table = (table: Table): string => {
+const table = (table: Table): string => {
   const { heads, rows } = grid(table)
   return `${table.title} (${table.name})\n${columns([heads, ...rows.map(({ cells }) => cells)])}\n`
 }

@@ -61,7 +61,7 @@ const versions = (): string => {
     .map(([name, version]) => `${name} ${version}`).join(", ")
 }
 
-export const environment = (): string => {
+const environment = (): string => {
   const [cpu] = cpus()
   const machine = `${process.platform} ${process.arch}, ${cpus().length} × ${cpu?.model ?? "unknown"}`
   return `${new Date().toISOString().slice(0, 10)}, Node ${process.version} on ${machine}; ${versions()}`

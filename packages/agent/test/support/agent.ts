@@ -3,7 +3,7 @@
  */
 import { SessionLog, Turn } from "@quiesce/agent"
 import { type Json, Tool, type ToolCall, ToolRegistry, type ToolResult } from "@quiesce/core"
-import { Context, type Duration, Effect, Exit, Layer, Queue, Schema, type Scope, Stream } from "effect"
+import { Context, type Duration, Effect, Layer, Queue, Schema, type Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { type Disk, disk } from "./logs.ts"
 
@@ -107,9 +107,6 @@ export const settled: Effect.Effect<void> = Effect.repeat(Effect.yieldNow, { tim
 
 export const codes = (results: ReadonlyArray<ToolResult.ToolResult>) =>
   results.map((result) => result._tag === "Success" ? "SUCCESS" : result.error.code)
-
-export const codeOf = (exit: Exit.Exit<Turn.Outcome, unknown>) =>
-  Exit.isSuccess(exit) ? codes(exit.value.results) : "failed"
 
 /** Reads what a turn has told up to now. */
 export const watch = (turn: Turn.Turn) =>
