@@ -104,8 +104,13 @@ export const make = Effect.fnUntraced(function*(
   const still: Tools.Tools = { ...tools, onChange: () => () => undefined }
   const exchanges = new WeakMap<Request, InFlight>()
   const modern = createMcpHandler(
-    ({ requestInfo }) =>
-      Factory.make(options, still, Bind.unguarded(exchanges.get(requestInfo as Request) ?? new InFlight())),
+    ({ requestInfo }) => {
+      const inFlight = exchanges.get(requestInfo as Request) ?? new InFlight()
+      return Factory.speaking(
+        Factory.make(options, still, Bind.unguarded(inFlight)),
+        (message) => Message.isResponse(message) && !inFlight.worked ? Message.sayable(message, message.id!) : message
+      )
+    },
     { legacy: "reject", maxRequestBodySize: limits.maxBodyBytes }
   )
   tools.onChange(() => modern.notify.toolsChanged())

@@ -30,8 +30,7 @@ export interface Outcome {
 export const casesOf = (
   target: Target,
   revision: Revision
-): ReadonlyArray<{ readonly name: string; readonly title: string }> =>
-  applying(target, revision)
+): ReadonlyArray<{ readonly name: string; readonly title: string }> => applying(target, revision)
 
 const applying = (target: Target, revision: Revision) =>
   all.filter(({ applies }) => applies?.(target._tag === "Command" ? "stdio" : "http", revision) ?? true)

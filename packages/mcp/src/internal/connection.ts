@@ -10,21 +10,12 @@
  */
 import type { JSONRPCMessage, Transport, TransportSendOptions } from "@modelcontextprotocol/server"
 import * as Cancelled from "../Cancelled.ts"
+import type { Flow } from "./flow.ts"
 import { type Entry, InFlight } from "./inFlight.ts"
 import * as Message from "./message.ts"
 import * as Results from "./results.ts"
 
 type Receive = NonNullable<Transport["onmessage"]>
-
-/** A wire that knows what its peer has not read. */
-export interface Flow {
-  /** Whether that is as much as it may be. */
-  readonly full: boolean
-  /** Called when the peer has read some of it. */
-  onroom?: () => void
-  /** Told whether requests are held back. */
-  readonly holding: (held: boolean) => void
-}
 
 export interface Options {
   /** Told of each request that was taken up, before anybody else: it can be cancelled here. */
@@ -157,7 +148,8 @@ export class Connection implements Transport {
       if (message.id === null || message.id === undefined) return this.#wire.send(message, options)
       const entry = this.inFlight.answer(message.id)
       if (entry === undefined) return
-      await this.#wire.send(sayable(entry, answerFor(entry, message)), options)
+      const answer = answerFor(entry, message)
+      await this.#wire.send(entry.worked ? answer : Message.sayable(answer, entry.id), options)
       return this.#over(entry)
     }
     const related = options?.relatedRequestId
@@ -201,19 +193,6 @@ const answerFor = (entry: Entry, message: JSONRPCMessage): JSONRPCMessage => {
   return meta[subscriptionId] === entry.key
     ? { ...answer, result: { ...answer.result, _meta: { ...meta, [subscriptionId]: entry.id } } } as JSONRPCMessage
     : answer
-}
-
-/** What a handler of somebody else answers with may be no JSON: who asked is told that, and does not wait. */
-const sayable = (entry: Entry, answer: JSONRPCMessage): JSONRPCMessage => {
-  // What the registry says is.
-  if (entry.worked) return answer
-  try {
-    const text = JSON.stringify(answer)
-    if (Message.isResponse(JSON.parse(text))) return answer
-  } catch {
-    // a cycle, a bigint, a `toJSON` that throws
-  }
-  return Message.refusal(entry.id, Message.errorCodes.internal, "Internal error: the answer is not JSON")
 }
 
 const subscriptionId = "io.modelcontextprotocol/subscriptionId"

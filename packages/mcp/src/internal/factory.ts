@@ -1,5 +1,5 @@
 /** Makes the SDK's server for a connection, with the tools on it. */
-import { McpServer, Server } from "@modelcontextprotocol/server"
+import { type JSONRPCMessage, McpServer, Server } from "@modelcontextprotocol/server"
 import type { ServerOptions } from "../ServerOptions.ts"
 import { bind, type Find } from "./bind.ts"
 import type * as Tools from "./tools.ts"
@@ -15,6 +15,23 @@ export const make = (options: ServerOptions, tools: Tools.Tools, find: Find): Mc
   lowLevel.onclose = () => {
     release()
     onclose?.()
+  }
+  return server
+}
+
+/** Has `server` pass through `say` what it says to the transport it is connected by: `undefined` is not sent. */
+export const speaking = <S extends McpServer | Server>(
+  server: S,
+  say: (message: JSONRPCMessage) => JSONRPCMessage | undefined
+): S => {
+  const connect = server.connect.bind(server)
+  server.connect = (transport) => {
+    const send = transport.send.bind(transport)
+    transport.send = async (message, options) => {
+      const said = say(message)
+      if (said !== undefined) await send(said, options)
+    }
+    return connect(transport)
   }
   return server
 }

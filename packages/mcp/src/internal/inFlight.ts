@@ -56,10 +56,16 @@ export class InFlight {
   readonly #byKey = new Map<string, Entry>()
   readonly #waiters = new Set<() => void>()
   #keys = 0
+  #worked = false
   #closed: { readonly cause: unknown } | undefined
 
   get size(): number {
     return this.#byKey.size
+  }
+
+  /** Whether a call of the registry has ever begun here. */
+  get worked(): boolean {
+    return this.#worked
   }
 
   get closed(): boolean {
@@ -125,7 +131,7 @@ export class InFlight {
     const entry = this.live(key)
     if (entry !== undefined) {
       entry.work = work
-      entry.worked = true
+      entry.worked = this.#worked = true
     }
     return entry
   }

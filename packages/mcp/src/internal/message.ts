@@ -53,8 +53,24 @@ export const isStateless = ({ params }: Request): boolean => {
   return typeof version === "string" && version >= "2026-07-28"
 }
 
-export const errorCodes = { parse: -32700, invalidRequest: -32600, invalidParams: -32602, internal: -32603, busy: -32000 } as const
+export const errorCodes = {
+  parse: -32700,
+  invalidRequest: -32600,
+  invalidParams: -32602,
+  internal: -32603,
+  busy: -32000
+} as const
 
 export const refusal = (id: Id | null, code: number, message: string): JSONRPCMessage =>
   // JSON-RPC says `null` where the id is not known, which the SDK's type leaves out.
   ({ jsonrpc: "2.0", id, error: { code, message } }) as JSONRPCMessage
+
+/** What a handler of somebody else answers with may be no JSON: who asked is told that, and does not wait. */
+export const sayable = (answer: JSONRPCMessage, id: Id): JSONRPCMessage => {
+  try {
+    if (isResponse(JSON.parse(JSON.stringify(answer)))) return answer
+  } catch {
+    // a cycle, a bigint, a `toJSON` that throws
+  }
+  return refusal(id, errorCodes.internal, "Internal error: the answer is not JSON")
+}

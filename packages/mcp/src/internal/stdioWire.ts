@@ -5,8 +5,8 @@
  * 2. A line that is too long is not kept: what is read of it is counted and dropped until it ends.
  * 3. What a peer leaves unread is bounded by `maxUnreadBytes`, and it can cancel all the same: the wire is `full` then, new
  *    requests are held back behind it, reports of progress are dropped, and everything else is read and heard. What is
- *    read meanwhile is bounded by as much again; beyond it nothing is read, and a peer that has read nothing for the
- *    `stall` counts as gone. So a slow peer is waited for, and one that is stuck does not keep its calls for ever.
+ *    read meanwhile is bounded by as much again; beyond it nothing is read, and a peer that does not take a message
+ *    within the `stall` counts as gone. So a slow peer is waited for, and one that is stuck does not keep its calls.
  * 4. Once closed nothing is written.
  */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server"
@@ -15,7 +15,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { Readable, Writable } from "node:stream"
-import type { Flow } from "./connection.ts"
+import type { Flow } from "./flow.ts"
 import * as Message from "./message.ts"
 
 export interface Limits {
@@ -25,21 +25,21 @@ export interface Limits {
   readonly maxDepth: number
   /** What may be written and not be read. */
   readonly maxUnreadBytes: number
-  /** For how long a peer may read nothing, when so much is unread that nothing more is read of it. */
+  /** How long a peer may take for one message, when so much is unread that nothing more is read of it. */
   readonly stall: Duration.Duration
 }
 
 /**
  * 10 MiB is what the official SDK takes. The core takes arguments of 512 levels, which are some levels down in their
  * message; what is far deeper only exhausts the stack of whoever validates it. 16 MiB unread are one
- * answer of the longest that official clients take, and some more beside it. A client that lives takes a pipe's worth
- * within seconds; half a minute is what one may be busy or swapped out.
+ * answer of the longest that official clients take, and some more beside it. A minute is what a client may
+ * be busy or swapped out, and what the longest answer takes over 200 KB a second.
  */
 export const defaultLimits: Limits = {
   maxFrameBytes: 10 * 1024 * 1024,
   maxDepth: 1024,
   maxUnreadBytes: 16 * 1024 * 1024,
-  stall: Duration.seconds(30)
+  stall: Duration.minutes(1)
 }
 
 /** Starts what waits for time. */
@@ -133,7 +133,7 @@ export class StdioWire implements Transport, Flow {
     this.#stall?.interruptUnsafe()
     this.#stall = this.#fork(Effect.andThen(
       Effect.sleep(this.#limits.stall),
-      Effect.sync(() => this.#failed(new Error("the peer reads nothing")))
+      Effect.sync(() => this.#failed(new Error("the peer does not read")))
     ))
   }
 
