@@ -10,6 +10,7 @@ const asks = `${test}/Outgoing.test.ts`
 const agents = `${test}/AcpAgent.test.ts`
 const sdk = `${test}/Sdk.test.ts`
 const connection = `${src}/internal/connection.ts`
+const serving = `${src}/internal/serving.ts`
 const incoming = `${src}/internal/incoming.ts`
 const outgoing = `${src}/internal/outgoing.ts`
 const answer = `${src}/internal/answer.ts`
@@ -58,7 +59,7 @@ const cancelling: ReadonlyArray<Mutant> = [
   {
     name: "a request is answered when it is cancelled, and not when it is quiet",
     clause: "ACP-02",
-    file: connection,
+    file: serving,
     find: "    fiber.addObserver((exit) => {",
     replace: `    signal.addEventListener("abort", () => done(cancelled(method)))\n    fiber.addObserver((exit) => {`,
     test: { file: cancels, title: "and not before its handler has ended" }
@@ -197,7 +198,7 @@ const guarding: ReadonlyArray<Mutant> = [
     name: "a connection is closed when its requests are asked to stop",
     clause: "ACP-06",
     file: connection,
-    find: "      yield* this.#patiently(this.#incoming.whenIdle)\n",
+    find: "      yield* whenQuiet(this.#incoming, this.#outgoing, this.#limits.grace)\n",
     replace: "",
     test: { file: closes, title: "ends when all are quiet and answered, where it is closed" }
   },
@@ -252,9 +253,9 @@ const guarding: ReadonlyArray<Mutant> = [
   {
     name: "something is told for a request that is answered",
     clause: "ACP-08",
-    file: connection,
-    find: "          if (isOver()) return Effect.logDebug",
-    replace: "          if (method === \"\") return Effect.logDebug",
+    file: `${src}/internal/peer.ts`,
+    find: "      if (isOver()) return Effect.logDebug",
+    replace: "      if (method === \"\") return Effect.logDebug",
     test: { file: guards, title: "has nothing sent for it, by whatever it left behind" }
   },
   {
@@ -324,7 +325,7 @@ const faulty: ReadonlyArray<Mutant> = [
   {
     name: "a session is not heard any more behind a failure that cannot be told",
     clause: "ACP-08",
-    file: connection,
+    file: serving,
     find: "      Effect.catchCause(() => Effect.void)\n",
     replace: "      Effect.catchTag(\"None\", () => Effect.void)\n",
     test: { file: guards, title: "are handled behind one whose failure cannot even be told" }
@@ -356,8 +357,8 @@ const faulty: ReadonlyArray<Mutant> = [
   {
     name: "a peer that is silent is waited for when the connection closes",
     clause: "ACP-06",
-    file: connection,
-    find: "                this.#outgoing.giveUp(asked)\n",
+    file: `${src}/internal/patience.ts`,
+    find: "              outgoing.giveUp(asked)\n",
     replace: "",
     test: { file: closes, title: "that closes does not wait for a peer that is silent" }
   },

@@ -1,28 +1,24 @@
 /**
  * One connection, from its first byte to quiescence.
  *
- * It stands between the wire and the SDK: what the peer asks is entered in `Incoming` before anybody acts on it, what is
- * answered leaves through it, and what we ask is `Outgoing`'s. The SDK checks parameters and finds the handler.
+ * It reads: what the peer asks is entered in `Incoming` before anybody acts on it, and given to `Serving`; what it answers
+ * is `Outgoing`'s. And it ends, in the one order in which all can become quiet.
  *
  * 1. All frames of a chunk are seen before the first is acted on: a cancel that came with its request came before it.
  * 2. `session/cancel` meets the prompts that were read before it and none that comes later.
  * 3. Once `ending` is set every request is cancelled when it is read, so that all are answered and none begins.
  * 4. `closed` is the last thing that happens: every handler is quiet, and what could be written is.
  */
-import * as Abortable from "@quiesce/core/Abortable"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import { NotHeard, PeerGone, RequestCancelled, RouterFailed } from "../AcpError.ts"
+import { NotHeard, RequestCancelled, type RouterFailed } from "../AcpError.ts"
 import * as Limits from "../Limits.ts"
 import * as Transport from "../Transport.ts"
-import { answerOf, cancelled } from "./answer.ts"
 import { Decoder, type Frame } from "./frames.ts"
 import type { Ending, Host, RawPeer, Router } from "./host.ts"
 import { type Entry, Incoming } from "./incoming.ts"
@@ -38,6 +34,9 @@ import {
   sessionOf
 } from "./message.ts"
 import { Outgoing } from "./outgoing.ts"
+import { whenQuiet } from "./patience.ts"
+import { makePeer } from "./peer.ts"
+import { Serving } from "./serving.ts"
 import { Wire } from "./wire.ts"
 
 export class Connection {
@@ -50,19 +49,13 @@ export class Connection {
   readonly #incoming = new Incoming()
   readonly #outgoing: Outgoing
   readonly #lanes: Lanes<never>
-  readonly #router: Router
+  readonly #serving: Serving
   readonly #closed = Deferred.makeUnsafe<Ending>()
   readonly #reader: Fiber.Fiber<void>
   readonly #writer: Fiber.Fiber<void>
   #ending: Ending | undefined
   /** A notification was routed, and its handler may not have been started yet. */
   #routed = false
-  /** The router has ended before the connection did. */
-  #isLost = false
-  /** It is quiet: what ends now was told to. */
-  #isOver = false
-  /** The requests whose handlers run. */
-  readonly #served = new Set<Entry>()
   readonly peer: RawPeer
 
   constructor(context: Context.Context<never>, transport: Transport.Shape, makeRouter: (host: Host) => Router) {
@@ -74,8 +67,13 @@ export class Connection {
     this.#wire = new Wire(transport)
     this.#outgoing = new Outgoing(this.#wire.send, { grace: this.#limits.grace, unanswered })
     this.#lanes = new Lanes(context)
-    this.#router = makeRouter({ serve: this.#serve, hear: this.#hear, answer: this.#answer, lost: this.#lose })
-    this.peer = this.#peerOf(undefined)
+    const peerOf = (entry: Entry | undefined) => makePeer(this.#outgoing, this.#wire, () => entry?.answered === true)
+    this.peer = peerOf(undefined)
+    const failed = (error: RouterFailed) => this.#end({ _tag: "Failed", error })
+    this.#serving = new Serving(
+      { context, incoming: this.#incoming, lanes: this.#lanes, wire: this.#wire, peerOf, failed },
+      makeRouter
+    )
     const run = Effect.runForkWith(context)
     this.#writer = run(Effect.catchCause(this.#wire.pump, this.#fail("write")))
     // Not at once: what fails when it begins ends a connection that is there.
@@ -140,12 +138,11 @@ export class Connection {
     for (const message of frames.filter((frame) => this.#enter(frame))) {
       switch (message._tag) {
         case "Request":
-          if (this.#isLost) this.#abandon(message.message)
-          else this.#router.route(message.message)
+          this.#serving.route(message.message)
           break
         case "Notification":
           this.#routed = true
-          if (!this.#isLost) this.#router.route(message.message)
+          this.#serving.route(message.message)
           break
         case "Response":
           // What came before an answer is to be heard before it.
@@ -223,80 +220,6 @@ export class Connection {
     return this.#ending === undefined
   }
 
-  readonly #serve: Host["serve"] = (id, handler, done) => {
-    const entry = this.#incoming.get(id)
-    if (entry === undefined) return done(failure(code.internalError, "Internal error"))
-    const { controller: { signal }, method } = entry
-    if (signal.aborted) return done(cancelled(method))
-    const request = { id, method, peer: this.#peerOf(entry), signal }
-    // Its scope is closed before it is answered.
-    const work = Effect.scoped(Effect.suspend(() => handler(request)))
-    const fiber = Effect.runForkWith(this.#context)(Abortable.interruptOn(work, signal))
-    this.#served.add(entry)
-    fiber.addObserver((exit) => {
-      this.#served.delete(entry)
-      if (signal.aborted && Exit.isFailure(exit)) this.#report(`${method} failed while it was cancelled`, exit)
-      const result = answerOf(method, exit, signal.aborted)
-      if (this.#isLost) this.#answer({ jsonrpc: "2.0", id, ...result })
-      else done(result)
-    })
-  }
-
-  /** Without a router requests are answered from here: those whose handlers run when these have ended, others now. */
-  readonly #lose: Host["lost"] = (cause) => {
-    // It was told to end.
-    if (this.#isOver) return
-    this.#isLost = true
-    this.#end({ _tag: "Failed", error: new RouterFailed({ cause }) })
-    for (const entry of this.live) if (!this.#served.has(entry)) this.#abandon(entry)
-  }
-
-  #abandon({ id, method }: Pick<Entry, "id" | "method">): void {
-    this.#answer({ jsonrpc: "2.0", id, ...cancelled(method) })
-  }
-
-  readonly #hear: Host["hear"] = (params, handler) => {
-    const work = Effect.scoped(Effect.suspend(() => handler(this.peer)))
-    const logged = work.pipe(
-      Effect.catchCause((cause) => Effect.logWarning("A notification could not be handled", cause)),
-      // Nor may it be told: the next one is handled.
-      Effect.catchCause(() => Effect.void)
-    )
-    this.#lanes.push(sessionOf(params), logged, JSON.stringify(params)?.length ?? 0)
-  }
-
-  readonly #answer: Host["answer"] = (response) => {
-    this.#incoming.answer(response.id, () => this.#wire.send(response))
-  }
-
-  /** What only we know: the peer is told that its request was cancelled, and no more. */
-  #report(text: string, exit: Exit.Failure<unknown, unknown>): void {
-    if (Exit.hasFails(exit) || Exit.hasDies(exit)) {
-      Effect.runForkWith(this.#context)(Effect.logDebug(text, exit.cause))
-    }
-  }
-
-  #peerOf(entry: Entry | undefined): RawPeer {
-    const isOver = () => entry?.answered === true
-    const refused = (method: string) => Effect.fail(new PeerGone({ method, reason: "answered" }))
-    return {
-      request: (method, params, whenCancelled) =>
-        Effect.suspend(() => isOver() ? refused(method) : this.#outgoing.request(method, params, whenCancelled)),
-      start: (method, params, whenCancelled) =>
-        Effect.suspend(() => {
-          if (isOver()) return refused(method)
-          const pending = this.#outgoing.start(method, params, whenCancelled)
-          return pending instanceof PeerGone ? Effect.fail(pending) : Effect.succeed(this.#outgoing.asked(pending))
-        }),
-      notify: (method, params) =>
-        Effect.suspend(() => {
-          if (isOver()) return Effect.logDebug(`${method} was dropped: the request it belongs to is answered`)
-          this.#wire.send({ jsonrpc: "2.0", method, params })
-          return this.#wire.room
-        })
-    }
-  }
-
   /** A transport that dies has failed like any other. */
   readonly #fail =
     (operation: "read" | "write") => (cause: Cause.Cause<Transport.TransportFailed>): Effect.Effect<void> => {
@@ -329,47 +252,17 @@ export class Connection {
 
   #finish(ending: Ending): Effect.Effect<void> {
     return Effect.gen({ self: this }, function*() {
-      yield* this.#patiently(this.#incoming.whenIdle)
+      yield* whenQuiet(this.#incoming, this.#outgoing, this.#limits.grace)
       this.#outgoing.close()
       yield* this.#lanes.end
       // Asked to stop, the peer need not read: what it does not take in time it does not get.
       yield* Effect.timeoutOption(this.#wire.flushed, this.#limits.grace)
       yield* Fiber.interrupt(this.#writer)
       yield* Fiber.interrupt(this.#reader)
-      this.#isOver = true
-      this.#router.close()
+      this.#serving.close()
       yield* this.#transport.close
       yield* Deferred.succeed(this.#closed, ending)
     })
-  }
-
-  /**
-   * Waits, and says whom for: after the grace, and then each time that as long again has passed. What those wait for whom
-   * nothing else ends, an answer of the peer, comes until then or not at all.
-   */
-  #patiently(quiet: Effect.Effect<void>): Effect.Effect<void> {
-    const wait = (patience: Duration.Duration, asked: number): Effect.Effect<void> =>
-      Effect.flatMap(
-        Effect.timeoutOption(quiet, patience),
-        Option.match({
-          onSome: () => Effect.void,
-          onNone: () =>
-            Effect.andThen(
-              Effect.logWarning("A connection ends, and waits for requests that were cancelled", this.#unquiet),
-              Effect.suspend(() => {
-                const { next } = this.#outgoing
-                this.#outgoing.giveUp(asked)
-                return wait(Duration.times(patience, 2), next)
-              })
-            )
-        })
-      )
-    return Effect.suspend(() => wait(Duration.fromInputUnsafe(this.#limits.grace), this.#outgoing.next))
-  }
-
-  get #unquiet() {
-    const now = this.#clock.currentTimeMillisUnsafe()
-    return this.live.map(({ id, method, sinceMillis }) => ({ id, method, forMillis: now - sinceMillis }))
   }
 }
 

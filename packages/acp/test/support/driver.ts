@@ -151,11 +151,11 @@ export const agent = <const H extends AgentSide.Handlers, const L extends AgentS
   handlers: H,
   listeners: L = {} as L,
   limits: Partial<Limits.Limits> = {}
-) => connected<Peer.Client, any>(AgentSide.connect(handlers, listeners) as never, limits)
+) => connected<Peer.Client, Transport.Transport | Scope.Scope>(AgentSide.connect(handlers, listeners) as never, limits)
 
 /** A client with these handlers, and a raw agent. */
 export const client = <const H extends ClientSide.Handlers, const L extends ClientSide.Listeners>(
   handlers: H,
   listeners: L = {} as L,
   limits: Partial<Limits.Limits> = {}
-) => connected<Peer.Agent, any>(ClientSide.connect(handlers, listeners) as never, limits)
+) => connected<Peer.Agent, Transport.Transport | Scope.Scope>(ClientSide.connect(handlers, listeners) as never, limits)

@@ -7,9 +7,13 @@ interface Definition {
   readonly "x-side"?: "agent" | "client" | "protocol"
 }
 
-const schema = JSON.parse(
-  readFileSync(new URL(import.meta.resolve("@agentclientprotocol/sdk/schema/v1/schema.json")), "utf8")
-) as { readonly $defs: { readonly [name: string]: Definition } }
+const file = new URL(import.meta.resolve("@agentclientprotocol/sdk/schema/v1/schema.json"))
+const schema = JSON.parse(readFileSync(file, "utf8")) as { readonly $defs: { readonly [name: string]: Definition } }
+
+/** The version of the SDK that is installed. */
+export const { version } = JSON.parse(
+  readFileSync(new URL("../../package.json", file), "utf8")
+) as { readonly version: string }
 
 // Formats and discriminators are the generator's; the shapes are what is checked.
 const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false })
