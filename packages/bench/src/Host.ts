@@ -46,6 +46,17 @@ export interface FiberSession {
   readonly close: () => Promise<void>
 }
 
+/** A host that has nothing to open: what each call does is all there is of it. */
+export const inFiber = (
+  name: string,
+  lacks: string,
+  call: (body: Body, parameters: Arguments) => Effect.Effect<unknown, unknown>
+): FiberHost => ({
+  name,
+  lacks,
+  open: async (body) => ({ call: (parameters) => call(body, parameters), close: async () => {} })
+})
+
 export const parameters: Arguments = { query: "quiescence", limit: 3 }
 
 export const trivialBody: Body = async ({ limit, query }) => limit > 0 ? query : ""

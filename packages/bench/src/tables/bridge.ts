@@ -2,22 +2,10 @@
 import * as Abortable from "@quiesce/core/Abortable"
 import * as Effect from "effect/Effect"
 import { bridge } from "../floors/effects.ts"
-import type { Arguments, Body, FiberHost, Host } from "../Host.ts"
+import { type Host, inFiber } from "../Host.ts"
 import * as Measure from "../Measure.ts"
 import * as Subjects from "../Subjects.ts"
 import type { Figures } from "../Table.ts"
-
-const none = async () => {}
-
-const inFiber = (
-  name: string,
-  lacks: string,
-  call: (body: Body, parameters: Arguments) => Effect.Effect<unknown, unknown>
-): FiberHost => ({
-  name,
-  lacks,
-  open: async (body) => ({ call: (parameters) => call(body, parameters), close: none })
-})
 
 const asPromise = (
   name: string,
@@ -26,7 +14,10 @@ const asPromise = (
 ): Host => ({
   name,
   lacks,
-  open: async (body) => ({ call: (parameters, signal) => call(bridge(body, parameters), signal), close: none })
+  open: async (body) => ({
+    call: (parameters, signal) => call(bridge(body, parameters), signal),
+    close: async () => {}
+  })
 })
 
 const byHand = inFiber("bridge by hand", "reasons, late failures, thenables, throwing functions", bridge)

@@ -2,32 +2,22 @@
 import * as Deadline from "@quiesce/core/Deadline"
 import * as Effect from "effect/Effect"
 import { bridge, bridgeWithTimer } from "../floors/effects.ts"
-import type { Arguments, Body, FiberHost } from "../Host.ts"
+import { inFiber } from "../Host.ts"
 import * as Measure from "../Measure.ts"
 import * as Subjects from "../Subjects.ts"
 import type { Figures } from "../Table.ts"
 
-const host = (
-  name: string,
-  lacks: string,
-  call: (body: Body, parameters: Arguments) => Effect.Effect<unknown, unknown>
-): FiberHost => ({
-  name,
-  lacks,
-  open: async (body) => ({ call: (parameters) => call(body, parameters), close: async () => {} })
-})
+const none = inFiber("no deadline", "the deadline", bridge)
 
-const none = host("no deadline", "the deadline", bridge)
+const byHand = inFiber("setTimeout by hand", "a Clock, causes, effects that are not promises", bridgeWithTimer)
 
-const byHand = host("setTimeout by hand", "a Clock, causes, effects that are not promises", bridgeWithTimer)
-
-const timeout = host(
+const timeout = inFiber(
   "Effect.timeout",
   "telling a deadline from the body's own timeout, late failures",
   (body, parameters) => Effect.timeout(bridge(body, parameters), "1 minute")
 )
 
-const within = host(
+const within = inFiber(
   "Deadline.within",
   "",
   (body, parameters) => Deadline.within(bridge(body, parameters), { timeout: "1 minute", code: "BENCH" })

@@ -3,16 +3,7 @@ import { Effect } from "effect"
 import { cites } from "../../../../tests/conformance/cites.ts"
 import * as Census from "../../src/internal/census.ts"
 import * as Lineage from "../../src/internal/lineage.ts"
-
-const row = (row: Partial<Lineage.Row> & { readonly pid: number }): Lineage.Row => ({
-  ppid: 1,
-  pgrp: row.pid,
-  session: row.pid,
-  state: "S",
-  started: 20,
-  name: "p",
-  ...row
-})
+import { row } from "../support/rows.ts"
 
 /** A machine with an init, a service, a shell in it, this process in that, the leader and its child. */
 const machine = () => {

@@ -3,6 +3,7 @@ import { Arbitrary, Effect, Schema } from "effect"
 import { cites } from "../../../../tests/conformance/cites.ts"
 import * as Census from "../../src/internal/census.ts"
 import * as Lineage from "../../src/internal/lineage.ts"
+import { row } from "../support/rows.ts"
 
 /**
  * What processes can do to hide from whoever started them, and to be mistaken for somebody's: `hand` is a process
@@ -161,15 +162,6 @@ const truly = (table: ReadonlyMap<number, Living>) =>
   pids([...table.values()].filter((row) => row.isOurs && row.state !== "Z"))
 
 describe("attribution", () => {
-  const row = (row: Partial<Lineage.Row> & { readonly pid: number }): Lineage.Row => ({
-    ppid: 1,
-    pgrp: row.pid,
-    session: row.pid,
-    state: "S",
-    started: 20,
-    name: "p",
-    ...row
-  })
   const self = row({ pid: 100, started: 10 })
   const leader = row({ pid: 200, ppid: 100 })
   const attribute = (...rows: ReadonlyArray<Lineage.Row>) => {
