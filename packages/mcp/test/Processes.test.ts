@@ -75,6 +75,35 @@ describe("a program that is a server", () => {
       assert.deepStrictEqual(pids.filter(isAlive), [])
     }))
 
+  it.live(
+    cites("ends when its client is killed, with what its calls had started", "MCP-03"),
+    () =>
+      Effect.promise(async () => {
+        // The client's standard error is the server's as well: it ends with the last of them.
+        const client = start(fixture("client-of.ts"), program)
+        const pids: ReadonlyArray<number> = JSON.parse((await client.wrote("]")).trim())
+        assert.lengthOf(pids, 3)
+        assert.isTrue(pids.every(isAlive))
+        const stderr = new Promise<void>((resolve) => client.child.stderr!.once("end", resolve))
+        client.child.kill("SIGKILL")
+        await stderr
+        assert.deepStrictEqual(pids.filter(isAlive), [])
+      })
+  )
+
+  it.live(
+    cites("ends when nobody reads what it answers, as soon as it answers", "MCP-03"),
+    () =>
+      Effect.promise(async () => {
+        const { pids, server } = await begin(revision, "running")
+        server.child.stdout!.destroy()
+        server.child.stdin!.write(JSON.stringify(call(revision, "d", "log")) + "\n")
+        const { code } = await server.ended
+        assert.strictEqual(code, 0)
+        assert.deepStrictEqual(pids.filter(isAlive), [])
+      })
+  )
+
   it.live(cites("names what is not quiet, and ends with code 1", "MCP-03"), () =>
     Effect.promise(async () => {
       const { server } = await begin(revision, "stubborn")

@@ -5,12 +5,14 @@ import { StreamableHTTPClientTransport as Transport1 } from "@modelcontextprotoc
 import { ToolRegistry, type ToolResult } from "@quiesce/core"
 import { Client, HttpServer, NodeHttp } from "@quiesce/mcp"
 import { Effect, Layer, type Scope } from "effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { createServer, request as httpRequest } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { cites } from "../../../tests/conformance/cites.ts"
 import * as Bodies from "./support/bodies.ts"
-import { call, type Revision, revisions } from "./support/peer.ts"
-import { headersOf } from "./support/web.ts"
+import { call, request, type Revision, revisions } from "./support/peer.ts"
+import { headersOf, web } from "./support/web.ts"
 
 interface Host {
   readonly bodies: Bodies.Bodies
@@ -49,6 +51,12 @@ const hosted = <A, E>(f: (host: Host) => Effect.Effect<A, E, Scope.Scope>) =>
     ).pipe(Effect.provide(ToolRegistry.layer(bodies.tools)))
   })
 
+/** Waits until no connection is left. */
+const gone = (sockets: ReadonlySet<Socket>) =>
+  Effect.promise(async () => {
+    for (const socket of sockets) await new Promise<void>((resolve) => socket.once("close", () => resolve()))
+  })
+
 /** A call whose connection the test can tear. */
 const ask = (url: URL, frame: ReturnType<typeof call>) => {
   const request = httpRequest(url, { method: "POST", headers: headersOf(frame, {}) })
@@ -71,17 +79,71 @@ describe("a server behind node:http", () => {
             }
             yield* bodies.began(tool)
             request.destroy()
-            yield* Effect.promise(() =>
-              new Promise<void>((resolve) => {
-                for (const socket of sockets) socket.once("close", () => resolve())
-                if (sockets.size === 0) resolve()
-              })
-            )
+            yield* gone(sockets)
             yield* bodies.release(tool)
             yield* registry.whenIdle
             assert.include(bodies.quiet, tool)
           }
           assert.strictEqual((bodies.reasons.get("wait") as Error).message, "the connection was closed")
+        })
+      )
+  )
+
+  it.live(
+    cites("keeps nothing of a client that is killed, but what its revision says", "MCP-04", "MCP-03"),
+    () =>
+      hosted(({ bodies, registry, sockets, url }) =>
+        Effect.gen(function*() {
+          for (const revision of revisions) {
+            const frame = call(revision, 1, "stubborn", { key: revision })
+            const init = { method: "POST", headers: headersOf(frame, {}), body: JSON.stringify(frame) }
+            const client = spawn(process.execPath, [
+              "-e",
+              `fetch(${JSON.stringify(url)}, ${JSON.stringify(init)}).then((response) => response.text())`
+            ])
+            yield* bodies.began(revision)
+            client.kill("SIGKILL")
+            yield* gone(sockets)
+            if (revision === "2026-07-28") yield* bodies.asked(revision)
+            else assert.isFalse(bodies.reasons.has(revision))
+            yield* bodies.release(revision)
+            yield* registry.whenIdle
+            assert.include(bodies.quiet, revision)
+          }
+        })
+      )
+  )
+
+  it.live(
+    cites("keeps no socket of a stream that its client has closed, and gives another one", "MCP-04", "MCP-03"),
+    () =>
+      hosted(({ server, sockets, url }) =>
+        Effect.gen(function*() {
+          const { session } = yield* Effect.promise(() => web(server).open("2025-11-25"))
+          const headers = {
+            accept: "text/event-stream",
+            "mcp-session-id": session!,
+            "mcp-protocol-version": "2025-11-25"
+          }
+          const subscription = request("2026-07-28", 1, "subscriptions/listen", {
+            notifications: { toolsListChanged: true }
+          })
+          for (let n = 0; n < 2; n++) {
+            const listening = [
+              httpRequest(url, { headers }).end(),
+              httpRequest(url, { method: "POST", headers: headersOf(subscription, {}) }).end(
+                JSON.stringify(subscription)
+              )
+            ]
+            for (const request of listening) {
+              request.on("error", () => undefined)
+              const [response] = yield* Effect.promise(() => once(request, "response"))
+              assert.strictEqual(response.statusCode, 200)
+            }
+            assert.strictEqual(sockets.size, 2)
+            for (const request of listening) request.destroy()
+            yield* gone(sockets)
+          }
         })
       )
   )
