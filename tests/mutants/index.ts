@@ -5,7 +5,6 @@ import { bridgeMutants } from "./core-bridge.ts"
 import { callMutants } from "./core-call.ts"
 import { extremeMutants } from "./core-extremes.ts"
 import { registryMutants } from "./core-registry.ts"
-import { core } from "./core.ts"
 import { interop } from "./interop.ts"
 import { mcp } from "./mcp.ts"
 import type { Mutant } from "./Mutant.ts"
@@ -14,7 +13,6 @@ import { testing } from "./testing.ts"
 import { wire } from "./wire.ts"
 
 export const mutants: ReadonlyArray<Mutant> = [
-  ...core,
   ...callMutants,
   ...registryMutants,
   ...bridgeMutants,
