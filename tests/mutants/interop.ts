@@ -64,9 +64,50 @@ const faces: ReadonlyArray<Mutant> = [
     name: "a ledger keeps the host's own arguments",
     clause: "PROMISE-02",
     file: `${src}/Ledger.ts`,
-    find: "arguments: copied(input.arguments)",
-    replace: "arguments: input.arguments as Draft[\"arguments\"]",
+    find: "arguments: given ?? null",
+    replace: "arguments: given === undefined ? null : input.arguments as Draft[\"arguments\"]",
     test: { file: ledgers, title: "tells every call in the order they were made" }
+  },
+  {
+    name: "a ledger tells other arguments than the call was given",
+    clause: "PROMISE-02",
+    file: `${src}/Ledger.ts`,
+    find: "face.execute(given === undefined ? input : { ...input, arguments: given })",
+    replace: "face.execute(input)",
+    test: { file: ledgers, title: "are those that the call was given" }
+  },
+  {
+    name: "a ledger tells arguments that were refused as if they were JSON",
+    clause: "PROMISE-02",
+    file: `${src}/internal/copied.ts`,
+    find: "(prototype !== Object.prototype && prototype !== null) || ",
+    replace: "",
+    test: { file: ledgers, title: "are none where they are a Date" }
+  },
+  {
+    name: "a ledger passes over what an array has besides its items",
+    clause: "PROMISE-02",
+    file: `${src}/internal/copied.ts`,
+    find: "keys.length !== part.length || names !== keys.length + 1",
+    replace: "false",
+    test: { file: ledgers, title: "are none where they are an array with more than its items" }
+  },
+  {
+    name: "a history is read to the end of what its arguments unfold to",
+    clause: "PROMISE-02",
+    file: `${src}/internal/copied.ts`,
+    find: "      if (++nodes > maxNodes) throw new RangeError(\"too many values\")\n      return part",
+    // Twenty times the bound is enough to see that there is none, and is read in a while.
+    replace: "      if (++nodes > 20 * maxNodes) return undefined\n      return part",
+    test: { file: ledgers, title: "may have arguments that unfold to too much" }
+  },
+  {
+    name: "a late failure that nobody waits for ends the process",
+    clause: "PROMISE-02",
+    file: `${src}/Face.ts`,
+    find: "  success.catch(() => {})\n",
+    replace: "",
+    test: { file: aiSdk, title: "that a host of the AI SDK has let go of" }
   },
   {
     name: "a call that may have run is said not to have",
@@ -123,9 +164,25 @@ const aiSdks: ReadonlyArray<Mutant> = [
     name: "a call that has a result is given another",
     clause: "PROMISE-02",
     file: `${src}/internal/aiSdkMessages.ts`,
-    find: "!isAnswered(call, message, parts) && ",
-    replace: "",
+    find: "const late = given.of.get(call)",
+    replace: "const late = given.of.get({ ...call })",
     test: { file: aiSdk, title: "has a history that is repaired to one result for each call" }
+  },
+  {
+    name: "a late result of the AI SDK stays where it came",
+    clause: "PROMISE-02",
+    file: `${src}/internal/aiSdkMessages.ts`,
+    find: "if (!placed.has(late) && !partsOf(message).includes(late)) added.push(late)",
+    replace: "if (late) continue",
+    test: { file: aiSdk, title: "a late result is put where its call is, and one is enough" }
+  },
+  {
+    name: "a call of the AI SDK keeps a second result",
+    clause: "PROMISE-02",
+    file: `${src}/internal/aiSdkMessages.ts`,
+    find: "new Set<MessagePart>(given.surplus)",
+    replace: "new Set<MessagePart>()",
+    test: { file: aiSdk, title: "a late result is put where its call is, and one is enough" }
   },
   {
     name: "a generation goes on after the call that concludes it",
@@ -234,17 +291,41 @@ const others: ReadonlyArray<Mutant> = [
     name: "missing results stand behind all items",
     clause: "PROMISE-02",
     file: `${src}/internal/openAiItems.ts`,
-    find: "if (!isOfCalls(item)) repaired.push",
-    replace: "if (false) repaired.push",
+    find: "if (isMessage(item)) close()",
+    replace: "",
     test: { file: openAi, title: "puts what is missing behind the calls it belongs to" }
   },
   {
     name: "the result of a later call answers an earlier one of its label",
     clause: "PROMISE-02",
     file: `${src}/internal/openAiItems.ts`,
-    find: "return next !== undefined && !isCall(next)",
-    replace: "return following.some((item) => item.type === \"function_call_result\" && item.callId === callId)",
+    find: "if (answered) step++",
+    replace: "if (answered) step = 0",
     test: { file: openAi, title: "puts what is missing behind the calls it belongs to" }
+  },
+  {
+    name: "a call of OpenAI Agents keeps a second result",
+    clause: "PROMISE-02",
+    file: `${src}/internal/openAiItems.ts`,
+    find: "new Set<AgentInputItem>(given.surplus)",
+    replace: "new Set<AgentInputItem>()",
+    test: { file: openAi, title: "puts a late result where its call is, and one is enough" }
+  },
+  {
+    name: "a late result of OpenAI Agents stays where it came",
+    clause: "PROMISE-02",
+    file: `${src}/internal/openAiItems.ts`,
+    find: "place(given.of.get(call) ?? resultItem(results[calls.indexOf(call)]!))",
+    replace: "given.of.has(call) || place(resultItem(results[calls.indexOf(call)]!))",
+    test: { file: openAi, title: "puts a late result where its call is, and one is enough" }
+  },
+  {
+    name: "a model of OpenAI Agents is shown one of two tools",
+    clause: "PROMISE-02",
+    file: `${src}/internal/openAiItems.ts`,
+    find: "if (twins.length > 1)",
+    replace: "if (false)",
+    test: { file: openAi, title: "refuses tools that a model could not tell apart" }
   },
   {
     name: "LangChain's check has the last word on arguments",
@@ -267,9 +348,25 @@ const others: ReadonlyArray<Mutant> = [
     name: "LangChain's history has two results for a call",
     clause: "PROMISE-02",
     file: `${src}/internal/langChainMessages.ts`,
-    find: ".filter(({ id }) => !answered.has(id))",
-    replace: "",
+    find: "place(given.of.get(call) ?? toolMessage(results[calls.indexOf(call)]!))",
+    replace: "place(toolMessage(results[calls.indexOf(call)]!))",
     test: { file: langChain, title: "gives up at once; whenIdle tells the truth" }
+  },
+  {
+    name: "a call of LangChain keeps a second result",
+    clause: "PROMISE-02",
+    file: `${src}/internal/langChainMessages.ts`,
+    find: "new Set<BaseMessage>(given.surplus)",
+    replace: "new Set<BaseMessage>()",
+    test: { file: langChain, title: "a late result is put where its call is, and one is enough" }
+  },
+  {
+    name: "a late result of LangChain stays where it came",
+    clause: "PROMISE-02",
+    file: `${src}/internal/langChainMessages.ts`,
+    find: "    if (ToolMessage.isInstance(message)) placed.add(message)",
+    replace: "",
+    test: { file: langChain, title: "a late result is put where its call is, and one is enough" }
   }
 ]
 

@@ -62,7 +62,8 @@ export const fromTools = (
 /**
  * `messages` with exactly one result for each call: those that are missing are what `entries`, of the ledger that the tools
  * were made of, say of the call. A call that the AI SDK never started is ABORTED_BEFORE_DISPATCH; one that waits for an
- * approval that nobody gave is closed as well, so that no late approval runs it.
+ * approval that nobody gave is closed as well, so that no late approval runs it. A result that came when the history had
+ * gone on is put where its call is, and a second result of a call is left out.
  *
  * A call whose approval has just been answered, by the last message, is left to the next generation.
  */

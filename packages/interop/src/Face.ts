@@ -67,7 +67,14 @@ export const settle = (face: Face, { signal, ...input }: HostCall): Promise<Tool
   face.execute({ ...input, signal: signal ?? new AbortController().signal })
 
 /** The success of a call that a host makes, or `CallFailed`. */
-export const succeed = async (face: Face, call: HostCall): Promise<ToolResult.Success> => {
+export const succeed = (face: Face, call: HostCall): Promise<ToolResult.Success> => {
+  const success = successOf(face, call)
+  // A host that has stopped waiting may have let go of it, and a late failure must not end the process.
+  success.catch(() => {})
+  return success
+}
+
+const successOf = async (face: Face, call: HostCall): Promise<ToolResult.Success> => {
   const result = await settle(face, call)
   if (result._tag === "Failure") throw new CallFailed(result)
   return result

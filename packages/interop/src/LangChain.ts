@@ -26,7 +26,8 @@ export const tools = (face: Face.Face): Array<StructuredTool> =>
 
 /**
  * `messages` with exactly one result for each tool call: those that are missing are what `entries`, of the ledger that the
- * tools were made of, say of the call. A call that was never started is ABORTED_BEFORE_DISPATCH.
+ * tools were made of, say of the call. A call that was never started is ABORTED_BEFORE_DISPATCH. A result that came when
+ * the history had gone on is put where its call is, and a second result of a call is left out.
  */
 export const repair = (messages: ReadonlyArray<BaseMessage>, entries: ReadonlyArray<Entry>): Array<BaseMessage> =>
   Messages.repair(messages, entries)

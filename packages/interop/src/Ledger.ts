@@ -9,12 +9,12 @@ import type { Json } from "@quiesce/core/Json"
 import type * as Toolbox from "@quiesce/core/Toolbox"
 import type * as ToolResult from "@quiesce/core/ToolResult"
 import type * as Face from "./Face.ts"
-import { copied } from "./internal/copied.ts"
+import { snapshot } from "./internal/copied.ts"
 
 export interface Entry {
   readonly callId: string
   readonly name: string
-  /** A copy; `null` where they were not JSON. */
+  /** What the call was given; `null` where that was not plain JSON, which the registry refuses. */
   readonly arguments: Json
   readonly result: ToolResult.ToolResult
 }
@@ -37,15 +37,11 @@ export const make = (face: Face.Face | Toolbox.Toolbox): Ledger => {
   const running = new Set<Promise<unknown>>()
   return {
     execute: (input) => {
-      const draft: Draft = {
-        callId: input.callId,
-        name: input.name,
-        // Now: the host may go on with its own object.
-        arguments: copied(input.arguments),
-        result: undefined
-      }
+      // Now: the host may go on with its own object. And the call gets the copy, so that what is told is what ran.
+      const given = snapshot(input.arguments)
+      const draft: Draft = { callId: input.callId, name: input.name, arguments: given ?? null, result: undefined }
       records.push(draft)
-      const result = face.execute(input)
+      const result = face.execute(given === undefined ? input : { ...input, arguments: given })
       const noted = result.then((result) => void (draft.result = result), () => {
         // It never became a call: the host is told why by `result`.
         records.splice(records.indexOf(draft), 1)

@@ -14,13 +14,17 @@ import type { Entry } from "./Ledger.ts"
  * The tools of `face` for an agent. The registry checks the arguments and names every issue to the model; the SDK only sees
  * to it that they are JSON. In a name, what is no letter or digit is `_` to a model, as the SDK has it.
  *
+ * **Errors**: throws where two names are the same to a model: the SDK would show it one of the two.
+ *
  * **Interruption**: the `signal` of a run cancels the calls. `run` waits until they are quiet; what is read of a streamed
  * run ends at once, and its `completed` waits.
  */
 export const tools = <Context = unknown>(face: Face.Face): Array<FunctionTool<Context, any, string>> => {
   // The SDK gives no id where a tool is invoked by hand.
   let unnamed = 0
-  return face.schemas().map(({ description, inputSchema, name }) =>
+  const schemas = face.schemas()
+  Items.refuseTwins(schemas.map(({ name }) => name))
+  return schemas.map(({ description, inputSchema, name }) =>
     tool<any, Context, string>({
       name,
       description,
@@ -39,7 +43,8 @@ export const tools = <Context = unknown>(face: Face.Face): Array<FunctionTool<Co
 /**
  * `items`, such as the `history` of a run, with exactly one result for each function call: those that are missing are what
  * `entries`, of the ledger that the tools were made of, say of the call. A call that the SDK never started is
- * ABORTED_BEFORE_DISPATCH, and so is one that waits for an approval: drop the state that could still approve it.
+ * ABORTED_BEFORE_DISPATCH, and so is one that waits for an approval: drop the state that could still approve it. A result
+ * that came when the history had gone on is put where its call is, and a second result of a call is left out.
  */
 export const repair = (
   items: ReadonlyArray<AgentInputItem>,

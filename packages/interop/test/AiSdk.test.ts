@@ -171,6 +171,40 @@ describe("AiSdk.tools", () => {
   })
 })
 
+it(cites("a failure that a host of the AI SDK has let go of does not end the process", "PROMISE-02"), async () => {
+  const unhandled: Array<unknown> = []
+  const note = (error: unknown) => void unhandled.push(error)
+  process.on("unhandledRejection", note)
+  try {
+    const ledger = Ledger.make(Toolbox.make({ tools: [add] }))
+    void AiSdk.tools(ledger)["add"]!.execute!({}, { toolCallId: "1", messages: [], context: {} })
+    assert.deepInclude((await ledger.settled())[0]?.result, { _tag: "Failure" })
+    // Node tells of what nobody handles once the reactions of a turn have run.
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    assert.deepStrictEqual(unhandled, [])
+  } finally {
+    process.off("unhandledRejection", note)
+  }
+})
+
+describe("a streamText that is read no further", () => {
+  it(cites("aborts nothing: the tool runs on, and whenIdle waits for it", "PROMISE-02"), async () => {
+    const stuck = held()
+    const toolbox = Toolbox.make({ tools: [stuck.tool] })
+    const { model } = scripted([["1", "held", {}]], "done")
+    const begun = stuck.next()
+    for await (const { type } of streamText({ model, prompt, tools: AiSdk.tools(toolbox) }).fullStream) {
+      if (type === "tool-call") break
+    }
+    const run = await begun
+    const idle = toolbox.whenIdle()
+    assert.isFalse(await settled(idle))
+    assert.isFalse(run.call.signal.aborted)
+    run.finish("late")
+    await idle
+  })
+})
+
 describe("a generateText that is aborted", () => {
   it(cites("rejects when its calls are quiet, and each has its one outcome", "PROMISE-02"), async () => {
     const stuck = held()
@@ -259,6 +293,51 @@ describe("a streamText that is aborted", () => {
     assert.deepInclude(await rejection(goOn(history)), { name: "AI_MissingToolResultsError" })
     assert.strictEqual((await goOn(repaired)).text, "done")
   })
+
+  it(
+    cites("has a history in which a late result is put where its call is, and one is enough", "PROMISE-02"),
+    async () => {
+      const call = (toolCallId: string) => ({ type: "tool-call" as const, toolCallId, toolName: "add", input: {} })
+      const result = (toolCallId: string, value: string) => ({
+        type: "tool-result" as const,
+        toolCallId,
+        toolName: "add",
+        output: { type: "text" as const, value }
+      })
+      const history: Array<ModelMessage> = [
+        user,
+        { role: "assistant", content: [call("1"), call("2"), call("3")] },
+        { role: "tool", content: [result("1", "in time")] },
+        user,
+        { role: "tool", content: [result("2", "late"), result("1", "again")] },
+        { role: "tool", content: [result("2", "again")] },
+        { role: "assistant", content: [call("1")] },
+        { role: "tool", content: [result("1", "another")] },
+        user
+      ]
+      const repaired = AiSdk.repair(history, [])
+      assert.deepStrictEqual(repaired.map(({ role }) => role), [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+        "assistant",
+        "tool",
+        "user"
+      ])
+      assert.deepStrictEqual(resultsIn(repaired), [
+        ["1", { type: "text", value: "in time" }],
+        ["2", { type: "text", value: "late" }],
+        ["3", neverStarted],
+        ["1", { type: "text", value: "another" }]
+      ])
+      assert.deepStrictEqual(AiSdk.repair(repaired, []), repaired)
+      assert.strictEqual((await generateText({ model: scripted("done").model, messages: repaired })).text, "done")
+      // A result of nobody's call is not ours to judge.
+      const orphan: ModelMessage = { role: "tool", content: [result("0", "whose?")] }
+      assert.deepStrictEqual(AiSdk.repair([orphan, user], []), [orphan, user])
+    }
+  )
 
   it(cites("tells what its calls did where no history has them", "PROMISE-02"), async () => {
     const { controller, ledger, run, stream } = await start()

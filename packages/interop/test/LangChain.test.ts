@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages"
-import { RunnableSequence } from "@langchain/core/runnables"
+import { RunnableLambda, RunnableSequence } from "@langchain/core/runnables"
 import { fakeModel } from "@langchain/core/testing"
 import { type StructuredTool, tool, ToolInputParsingException } from "@langchain/core/tools"
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling"
@@ -174,6 +174,30 @@ describe("an invoke that is aborted", () => {
   })
 })
 
+describe("events of LangChain that are read no further", () => {
+  for (const [what, read, aborts] of [["abort the tool", 1, true], ["let the tool run on", 2, false]] as const) {
+    it(cites(`${what} where ${read} of them had been read, and whenIdle waits for it`, "PROMISE-02"), async () => {
+      const stuck = held()
+      const toolbox = Toolbox.make({ tools: [stuck.tool] })
+      const [tool] = LangChain.tools(toolbox)
+      const sequence = RunnableLambda.from((_: string, config) =>
+        tool!.invoke({ ...ask("1", "held"), type: "tool_call" }, config)
+      )
+      const begun = stuck.next()
+      const events = sequence.streamEvents("go", { version: "v2" })[Symbol.asyncIterator]()
+      for (let at = 0; at < read; at++) await events.next()
+      const run = await begun
+      const ended = events.return!()
+      const idle = toolbox.whenIdle()
+      assert.isFalse(await settled(idle))
+      assert.strictEqual(run.call.signal.aborted, aborts)
+      run.finish("late")
+      await idle
+      await ended
+    })
+  }
+})
+
 describe("a sequence that is aborted", () => {
   it(cites("gives up at once; whenIdle tells the truth and the history can be repaired", "PROMISE-02"), async () => {
     const stuck = held()
@@ -215,6 +239,45 @@ describe("a sequence that is aborted", () => {
       ["3", "error", neverStarted]
     ])
     assert.strictEqual((await model.invoke([...repaired, go])).text, "done")
+  })
+
+  it(cites("has a history in which a late result is put where its call is, and one is enough", "PROMISE-02"), () => {
+    const asking = (...ids: ReadonlyArray<string>) =>
+      new AIMessage({ content: "", tool_calls: ids.map((id) => ({ ...ask(id, "held"), type: "tool_call" })) })
+    const result = (tool_call_id: string, content: string) => new ToolMessage({ tool_call_id, content })
+    const history = [
+      result("0", "whose?"),
+      go,
+      asking("1", "2", "3"),
+      result("1", "in time"),
+      go,
+      result("2", "late"),
+      result("1", "again"),
+      asking("1"),
+      result("1", "another"),
+      go
+    ]
+    const repaired = LangChain.repair(history, [])
+    assert.deepStrictEqual(repaired.map(({ type }) => type), [
+      "tool",
+      "human",
+      "ai",
+      "tool",
+      "tool",
+      "tool",
+      "human",
+      "ai",
+      "tool",
+      "human"
+    ])
+    assert.deepStrictEqual(resultsIn(repaired).map(([id, , text]) => [id, text]), [
+      ["0", "whose?"],
+      ["1", "in time"],
+      ["2", "late"],
+      ["3", neverStarted],
+      ["1", "another"]
+    ])
+    assert.deepStrictEqual(LangChain.repair(repaired, []), repaired)
   })
 
   it(cites("can be told what its calls did", "PROMISE-02"), async () => {

@@ -44,6 +44,62 @@ describe("a Ledger", () => {
   })
 })
 
+/** An object of a few lines that unfolds to more values than there is memory. */
+const unfolding = Array.from({ length: 40 }).reduce<object>((half) => ({ left: half, right: half }), {})
+
+describe("the arguments in a Ledger", () => {
+  const told = async (args: unknown) => {
+    const ledger = Ledger.make(Toolbox.make({ tools: [add] }))
+    const result = await ledger.execute({ callId: "1", name: "add", arguments: args, signal: live() })
+    const [entry] = await ledger.settled()
+    return [result._tag === "Success" ? result.value : result.error.code, entry?.arguments]
+  }
+
+  it(
+    cites("are those that the call was given, also where a host's object changes as it is read", "PROMISE-02"),
+    async () => {
+      let reads = 0
+      const growing = {
+        get a() {
+          return ++reads
+        },
+        b: 10
+      }
+      assert.deepStrictEqual(await told(growing), [11, { a: 1, b: 10 }])
+      assert.strictEqual(reads, 1)
+      const odd = JSON.parse("{\"a\":1,\"b\":2,\"__proto__\":{\"c\":[null,true,\"x\"]}}")
+      assert.deepStrictEqual(await told(odd), [3, odd])
+      assert.deepStrictEqual(await told(Object.assign(Object.create(null), { a: 1, b: 2 })), [3, { a: 1, b: 2 }])
+    }
+  )
+
+  const noJson: ReadonlyArray<readonly [string, unknown]> = [
+    ["a Date", new Date(0)],
+    ["what is undefined", { a: 1, b: 2, c: undefined }],
+    ["a toJSON", { toJSON: () => ({ a: 1, b: 2 }) }],
+    ["a number that JSON has not", { a: -0, b: Infinity }],
+    ["a hole", Array(1)],
+    ["an array with more than its items", Object.assign([1], { extra: 1 })],
+    ["an array of a class", new (class extends Array {})()],
+    ["a symbol for a key", { a: 1, b: 2, [Symbol("key")]: 1 }],
+    [
+      "a proxy that throws",
+      new Proxy({}, {
+        ownKeys: () => {
+          throw undefined
+        }
+      })
+    ],
+    ["what is too deep", Array.from({ length: 600 }).reduce<object>((inner) => [inner], [])],
+    ["what unfolds to too much", unfolding]
+  ]
+  for (const [what, args] of noJson) {
+    it(cites(`are none where they are ${what}, which the registry refuses`, "PROMISE-02"), async () => {
+      assert.deepStrictEqual(await told(args), ["INVALID_ARGUMENTS", null])
+    })
+  }
+})
+
 describe("the outcomes of a history", () => {
   const asked = (callId: string, args: unknown = {}): Asked => ({ callId, name: "t", arguments: args })
   const entry = (callId: string, value: string, args: Ledger.Entry["arguments"] = {}): Ledger.Entry => ({
@@ -89,6 +145,7 @@ describe("the outcomes of a history", () => {
       [unknown, unknown]
     ],
     ["are not known where the ledger has more", [asked("1")], [entry("1", "a"), entry("1", "b")], [unknown]],
+    ["may have arguments that unfold to too much", [asked("1", unfolding)], [entry("1", "a", null)], ["a"]],
     ["may have arguments that are no JSON", [asked("1", 1n), asked("1", 1)], [entry("1", "a", null)], ["a", unknown]]
   ]
   for (const [title, calls, entries, expected] of cases) {

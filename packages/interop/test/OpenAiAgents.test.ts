@@ -71,6 +71,12 @@ describe("OpenAiAgents.tools", () => {
     assert.match(resultsIn(inputs[1]!)[0]![1], /1 ?ms/)
   })
 
+  it(cites("refuses tools that a model could not tell apart", "PROMISE-02"), () => {
+    const named = (name: string) => held(name).tool
+    const toolbox = Toolbox.make({ tools: [named("read file"), named("read"), named("read_file")] })
+    assert.throws(() => OpenAiAgents.tools(toolbox), /"read file" and "read_file" are "read_file" to a model/)
+  })
+
   it(cites("may be invoked by hand", "PROMISE-02"), async () => {
     const [tool] = OpenAiAgents.tools(Toolbox.make({ tools: [add] }))
     assert.strictEqual(await tool!.invoke({} as any, "{\"a\":1,\"b\":2}"), "3")
@@ -164,6 +170,27 @@ it(cites("a timeoutMs of the SDK gives up on the call, and whenIdle still tells 
   assert.deepInclude(entry?.result, { _tag: "Failure", dispatched: true })
 })
 
+it(
+  cites("a streamed run that is read no further is aborted, and whenIdle waits for its calls", "PROMISE-02"),
+  async () => {
+    const stuck = held()
+    const toolbox = Toolbox.make({ tools: [stuck.tool] })
+    const { model } = scripted([["1", "held", {}]])
+    const begun = stuck.next()
+    const result = await run(agentOf(model, OpenAiAgents.tools(toolbox)), "go", { stream: true })
+    const events = result[Symbol.asyncIterator]()
+    await events.next()
+    const body = await begun
+    await events.return!()
+    assert.isTrue(body.call.signal.aborted)
+    const idle = toolbox.whenIdle()
+    assert.isFalse(await settled(idle))
+    body.finish("late")
+    await idle
+    await result.completed
+  }
+)
+
 describe("an approval of the SDK", () => {
   const ask = async () => {
     const ledger = Ledger.make(Toolbox.make({ tools: [add] }))
@@ -227,5 +254,24 @@ describe("OpenAiAgents.repair", () => {
       "3",
       "=3"
     ])
+  })
+
+  it(cites("puts a late result where its call is, and one is enough", "PROMISE-02"), () => {
+    const thinking: AgentInputItem = { type: "reasoning", content: [] }
+    const items = [
+      result("0"),
+      call("1"),
+      thinking,
+      call("2"),
+      result("1"),
+      user("a"),
+      result("2"),
+      result("1"),
+      call("1")
+    ]
+    const repaired = OpenAiAgents.repair([...items, result("1")], [])
+    const kept = ["=0", "1", "user", "2", "=1", "=2", "user", "1", "=1"]
+    assert.deepStrictEqual(shape(repaired), kept)
+    assert.deepStrictEqual(shape(OpenAiAgents.repair(repaired, [])), kept)
   })
 })

@@ -19,6 +19,7 @@ import {
   streamText,
   type UIMessage
 } from "ai"
+import { getEventListeners } from "node:events"
 import { z } from "zod"
 import { cites } from "../../../tests/conformance/cites.ts"
 import * as AgentModel from "./support/agentModel.ts"
@@ -154,32 +155,37 @@ const asked = (host: Host, { abortAt, calls }: Plan) => {
   if (abortAt === 0) controller.abort()
   const toolbox = Toolbox.make({ tools: [work] })
   const ledger = Ledger.make(toolbox)
-  return { began, ledger, toolbox, ended: host(ledger, { abortAt, calls }, controller.signal) }
+  const { signal } = controller
+  return { began, ledger, signal, toolbox, ended: host(ledger, { abortAt, calls }, signal) }
 }
 
 describe("whenever it is aborted,", { timeout: 60_000 }, () => {
   for (const [name, host] of Object.entries({ "the AI SDK": aiSdk, "OpenAI Agents": openAi, LangChain: langChain })) {
-    it(cites(`${name} has a history in which each call has one result, and a true one`, "PROMISE-02"), async () => {
-      let cutOff = 0
-      for (const plan of some) {
-        const { began, ended, ledger, toolbox } = asked(host, plan)
-        const repair = await ended
-        if (toolbox.inFlight().length > 0) cutOff++
-        const entries = await ledger.settled()
-        assert.deepStrictEqual(toolbox.inFlight(), [])
-        const shown = await repair(entries)
-        const ids = shown.map(([id]) => id)
-        const told = JSON.stringify({ plan, shown })
-        assert.strictEqual(new Set(ids).size, ids.length, told)
-        // All of the model's calls, or none where it was not even asked.
-        if (shown.length > 0) assert.deepStrictEqual([...ids].sort(), plan.calls.map((_, at) => String(at)), told)
-        for (const [id, text] of shown) {
-          assert.strictEqual(/before dispatch/.test(text), !began.has(id), `${id} ${told}`)
+    it(
+      cites(`${name} has a history in which each call has one result, and a true one`, "PROMISE-02", "CALL-16"),
+      async () => {
+        let cutOff = 0
+        for (const plan of some) {
+          const { began, ended, ledger, signal, toolbox } = asked(host, plan)
+          const repair = await ended
+          if (toolbox.inFlight().length > 0) cutOff++
+          const entries = await ledger.settled()
+          assert.deepStrictEqual(toolbox.inFlight(), [])
+          const shown = await repair(entries)
+          assert.deepStrictEqual(getEventListeners(signal, "abort"), [], JSON.stringify(plan))
+          const ids = shown.map(([id]) => id)
+          const told = JSON.stringify({ plan, shown })
+          assert.strictEqual(new Set(ids).size, ids.length, told)
+          // All of the model's calls, or none where it was not even asked.
+          if (shown.length > 0) assert.deepStrictEqual([...ids].sort(), plan.calls.map((_, at) => String(at)), told)
+          for (const [id, text] of shown) {
+            assert.strictEqual(/before dispatch/.test(text), !began.has(id), `${id} ${told}`)
+          }
+          for (const id of began) assert.include(ids, id, told)
         }
-        for (const id of began) assert.include(ids, id, told)
+        // It is about hosts that do not wait: some of these were left behind.
+        assert.isAbove(cutOff, 0)
       }
-      // It is about hosts that do not wait: some of these were left behind.
-      assert.isAbove(cutOff, 0)
-    })
+    )
   }
 })

@@ -4,12 +4,13 @@ import type { ModelMessage, ToolCallPart, ToolModelMessage, ToolResultPart } fro
 import * as Predicate from "effect/Predicate"
 import type { Entry } from "../Ledger.ts"
 import { copied } from "./copied.ts"
-import { type Asked, outcomes } from "./history.ts"
+import { answers, type Asked, type Event, outcomes } from "./history.ts"
 import { textOf, texts } from "./shown.ts"
 
 type ModelOutput = ToolResultPart["output"]
 type JsonOutput = Extract<ModelOutput, { readonly type: "json" }>
 type ToolPart = ToolModelMessage["content"][number]
+type MessagePart = ToolPart | ReturnType<typeof partsOf>[number]
 
 export const modelOutput = (result: ToolResult.ToolResult): ModelOutput => {
   if (result._tag === "Failure") return { type: "error-text", value: textOf(result) }
@@ -79,36 +80,61 @@ export const repair = (
   )
   const results = outcomes([...asked.values()], entries)
   const outcomeOf = new Map(Array.from(asked.keys(), (part, at) => [part, results[at]!]))
+  const given = answers(messages.flatMap(eventsOf))
+  const placed = new Set<MessagePart>(given.surplus)
   const repaired: Array<ModelMessage> = []
   for (let at = 0; at < messages.length; at++) {
     const message = messages[at]!
-    repaired.push(message)
-    const calls = callsOf(message)
-    if (calls.length === 0) continue
-    const answers: Array<ToolModelMessage> = []
+    const block: Array<ToolModelMessage> = []
+    // One that begins the history is of no call in it, and is read as those are that follow.
+    if (message.role === "tool") at--
+    else repaired.push(message)
     for (let next = messages[at + 1]; next?.role === "tool"; next = messages[at + 1]) {
-      answers.push(next)
+      const content = next.content.filter((part) => !placed.has(part))
+      if (content.length === next.content.length) block.push(next)
+      else if (content.length > 0) block.push({ ...next, content })
+      content.filter(isResult).forEach((part) => placed.add(part))
       at++
     }
-    const parts = answers.flatMap(({ content }) => content)
     const isLast = at === messages.length - 1
-    const open = calls.filter((call) =>
-      !isAnswered(call, message, parts) && !(isLast && isAdmitted(call, message, parts) && !isMade(call, entries))
-    )
-    const added = open.map((call) => resultPart(outcomeOf.get(call)!))
-    repaired.push(...(added.length === 0 ? answers : extended(answers, added)))
+    const parts = block.flatMap(({ content }) => content)
+    const added: Array<ToolResultPart> = []
+    for (const call of callsOf(message)) {
+      const late = given.of.get(call)
+      if (late !== undefined) {
+        // It is here, in the message itself, or further on: it came when the history had gone on.
+        if (!placed.has(late) && !partsOf(message).includes(late)) added.push(late)
+        placed.add(late)
+      } else if (!(isLast && isAdmitted(call, message, parts) && !isMade(call, entries))) {
+        added.push(resultPart(outcomeOf.get(call)!))
+      }
+    }
+    repaired.push(...(added.length === 0 ? block : extended(block, added)))
   }
   return repaired
 }
+
+/** What a message asks for, and what it answers: a result may also stand beside its call, in one message. */
+const eventsOf = (message: ModelMessage, step: number): Array<Event<ToolCallPart, ToolResultPart>> => {
+  if (message.role === "tool") return message.content.filter(isResult).map(answered)
+  const calls = callsOf(message)
+  return [
+    ...calls.map((call) => ({ label: call.toolCallId, call, step })),
+    ...partsOf(message).filter(isResult)
+      .filter((part) => calls.some(({ toolCallId }) => toolCallId === part.toolCallId))
+      .map(answered)
+  ]
+}
+
+const answered = (part: ToolResultPart) => ({ label: part.toolCallId, result: part })
+
+const isResult = (part: MessagePart): part is ToolResultPart => part.type === "tool-result"
 
 /** The calls that the AI SDK runs itself. */
 const callsOf = (message: ModelMessage): ReadonlyArray<ToolCallPart> =>
   message.role === "assistant" && typeof message.content !== "string"
     ? message.content.filter((part) => part.type === "tool-call").filter((call) => call.providerExecuted !== true)
     : []
-
-const isAnswered = ({ toolCallId }: ToolCallPart, asking: ModelMessage, answers: ReadonlyArray<ToolPart>): boolean =>
-  [...answers, ...partsOf(asking)].some((part) => part.type === "tool-result" && part.toolCallId === toolCallId)
 
 /** Whether somebody has answered what the AI SDK asked about the call, which it then runs or refuses itself. */
 const isAdmitted = ({ toolCallId }: ToolCallPart, asking: ModelMessage, answers: ReadonlyArray<ToolPart>): boolean =>

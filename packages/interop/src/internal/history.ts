@@ -16,6 +16,38 @@ export interface Asked {
   readonly arguments: unknown
 }
 
+/** What happens in a history: a model asks for a call, or a result is given. `step` tells the answers of a model apart. */
+export type Event<Call, Result> =
+  | { readonly label: string; readonly call: Call; readonly step: number }
+  | { readonly label: string; readonly result: Result }
+
+/**
+ * Which result a history has for which call, and which results it has too many: those of a call that has one.
+ *
+ * A label may be used again. So a result is for the last step that used its label, and there for the first call that has
+ * none: one of a later step is not taken for that of an earlier one. A result whose label nobody used is left alone.
+ */
+export const answers = <Call, Result>(events: Iterable<Event<Call, Result>>): {
+  readonly of: ReadonlyMap<Call, Result>
+  readonly surplus: ReadonlySet<Result>
+} => {
+  const of = new Map<Call, Result>()
+  const surplus = new Set<Result>()
+  const open = new Map<string, { readonly step: number; readonly calls: Array<Call> }>()
+  for (const event of events) {
+    const last = open.get(event.label)
+    if ("call" in event) {
+      if (last?.step === event.step) last.calls.push(event.call)
+      else open.set(event.label, { step: event.step, calls: [event.call] })
+    } else if (last !== undefined) {
+      const call = last.calls.shift()
+      if (call === undefined) surplus.add(event.result)
+      else of.set(call, event.result)
+    }
+  }
+  return { of, surplus }
+}
+
 /** The outcome of each of `asked`, all the calls of a history, by what a ledger has recorded. */
 export const outcomes = (
   asked: ReadonlyArray<Asked>,

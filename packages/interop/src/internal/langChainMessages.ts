@@ -1,8 +1,8 @@
 /** What LangChain keeps of calls: the messages of a history. */
-import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages"
+import { AIMessage, type BaseMessage, type ToolCall, ToolMessage } from "@langchain/core/messages"
 import type * as ToolResult from "@quiesce/core/ToolResult"
 import type { Entry } from "../Ledger.ts"
-import { outcomes } from "./history.ts"
+import { answers, type Event, outcomes } from "./history.ts"
 import { textOf } from "./shown.ts"
 
 export const toolMessage = (result: ToolResult.ToolResult): ToolMessage =>
@@ -34,20 +34,28 @@ export const repair = (messages: ReadonlyArray<BaseMessage>, entries: ReadonlyAr
     calls.map(({ args, id, name }) => ({ callId: id ?? "", name, arguments: args })),
     entries
   )
+  const given = answers(messages.flatMap(eventsOf))
+  const placed = new Set<BaseMessage>(given.surplus)
   const repaired: Array<BaseMessage> = []
+  const place = (message: BaseMessage) => {
+    if (placed.has(message)) return
+    repaired.push(message)
+    if (ToolMessage.isInstance(message)) placed.add(message)
+  }
   for (let at = 0; at < messages.length; at++) {
     const message = messages[at]!
-    repaired.push(message)
-    const answered = new Set<string | undefined>()
-    for (let next = messages[at + 1]; ToolMessage.isInstance(next); next = messages[at + 1]) {
-      answered.add(next.tool_call_id)
-      repaired.push(next)
-      at++
-    }
-    const open = callsOf(message).filter(({ id }) => !answered.has(id))
-    repaired.push(...open.map((call) => toolMessage(results[calls.indexOf(call)]!)))
+    place(message)
+    while (ToolMessage.isInstance(messages[at + 1])) place(messages[++at]!)
+    // What has no result, and what has it further on: it came when the history had gone on.
+    for (const call of callsOf(message)) place(given.of.get(call) ?? toolMessage(results[calls.indexOf(call)]!))
   }
   return repaired
 }
 
-const callsOf = (message: BaseMessage) => AIMessage.isInstance(message) ? message.tool_calls ?? [] : []
+const eventsOf = (message: BaseMessage, step: number): Array<Event<ToolCall, ToolMessage>> =>
+  ToolMessage.isInstance(message)
+    ? [{ label: message.tool_call_id, result: message }]
+    : callsOf(message).map((call) => ({ label: call.id ?? "", call, step }))
+
+const callsOf = (message: BaseMessage): ReadonlyArray<ToolCall> =>
+  AIMessage.isInstance(message) ? message.tool_calls ?? [] : []
