@@ -281,6 +281,96 @@ const proxies: ReadonlyArray<Mutant> = [
   }
 ]
 
+/** What is written, and nobody reads. */
+const unread = `${test}/Unread.test.ts`
+const others = `${test}/Answers.test.ts`
+
+const floods: ReadonlyArray<Mutant> = [
+  {
+    name: "a client that does not read is served all the same",
+    clause: "MCP-11",
+    file: `${src}/internal/connection.ts`,
+    find: "this.#held.size > 0 || this.#wire.full === true ? this.#hold(entry, pass) : pass()",
+    replace: "pass()",
+    test: {
+      file: unread,
+      title: "2025-11-25 > is kept so much of and no more, can cancel, and is served when it reads"
+    }
+  },
+  {
+    name: "requests that were held back go on all at once",
+    clause: "MCP-11",
+    file: `${src}/internal/connection.ts`,
+    find:
+      "      setImmediate(() => {\n        this.#releasing = false\n        this.#release()\n      })\n      pass()\n",
+    replace: "      this.#releasing = false\n      pass()\n      this.#release()\n",
+    test: {
+      file: unread,
+      title: "2026-07-28 > is kept so much of and no more, can cancel, and is served when it reads"
+    }
+  },
+  {
+    name: "requests that are held back cannot be cancelled",
+    clause: ["MCP-01", "MCP-08"],
+    file: `${src}/internal/connection.ts`,
+    find: "    const entry = this.inFlight.cancel(id, cause)\n    if (entry === undefined) return\n",
+    replace:
+      "    if (this.#held.size > 0) return\n    const entry = this.inFlight.cancel(id, cause)\n    if (entry === undefined) return\n",
+    test: {
+      file: unread,
+      title: "2025-11-25 > is kept so much of and no more, can cancel, and is served when it reads"
+    }
+  },
+  {
+    name: "what is read of a client that does not read has no bound",
+    clause: "MCP-11",
+    file: `${src}/internal/stdioWire.ts`,
+    find: "this.#backlog > maxUnreadBytes ||",
+    replace: "",
+    test: { file: unread, title: "2025-11-25 > is read so much of and no more" }
+  },
+  {
+    name: "refusals for a client that does not read have no bound",
+    clause: "MCP-11",
+    file: `${src}/internal/stdioWire.ts`,
+    find: " || this.#output.writableLength > 2 * maxUnreadBytes",
+    replace: "",
+    test: { file: unread, title: "2025-11-25 > is told that what it wrote is no message no more often" }
+  },
+  {
+    name: "progress is reported to a client that does not read",
+    clause: "MCP-11",
+    file: `${src}/internal/stdioWire.ts`,
+    find: "if (this.full && Message.isNotification(message) && message.method === \"notifications/progress\") return",
+    replace: "",
+    test: { file: unread, title: "2026-07-28 > is told of progress as far as it reads" }
+  },
+  {
+    name: "a client that is stuck keeps its calls",
+    clause: "MCP-03",
+    file: `${src}/internal/stdioWire.ts`,
+    find: "Effect.sync(() => this.#failed(new Error(\"the peer does not read\")))",
+    replace: "Effect.void",
+    test: { file: unread, title: "2025-11-25 > counts as gone when it takes nothing for a minute" }
+  },
+  {
+    name: "who asked waits for an answer that cannot be said",
+    clause: "MCP-11",
+    file: `${src}/internal/message.ts`,
+    find: "return refusal(id, errorCodes.internal, \"Internal error: the answer is not JSON\")",
+    replace: "return answer",
+    test: { file: others, title: "is told as an error to whoever waits for it, over stdio" }
+  },
+  {
+    name: "an exchange over HTTP says what its handler answers, whatever it is",
+    clause: "MCP-11",
+    file: `${src}/HttpServer.ts`,
+    find: "Message.isResponse(message) && !inFlight.worked ? Message.sayable(message, message.id!) : message",
+    replace: "message",
+    test: { file: others, title: "is told as an error to whoever waits for it, over HTTP in 2026-07-28" }
+  }
+]
+
 const limits: ReadonlyArray<Mutant> = [
   {
     name: "an answer that is too long is waited for",
@@ -327,4 +417,4 @@ const limits: ReadonlyArray<Mutant> = [
   }
 ]
 
-export const mcp: ReadonlyArray<Mutant> = [...requests, ...ends, ...moments, ...proxies, ...limits]
+export const mcp: ReadonlyArray<Mutant> = [...requests, ...ends, ...moments, ...proxies, ...floods, ...limits]
