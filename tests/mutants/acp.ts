@@ -368,7 +368,10 @@ const faulty: ReadonlyArray<Mutant> = [
     file: `${src}/Stdio.ts`,
     find: "    if (process.stdout.writableLength > 0) process.exit()\n",
     replace: "",
-    test: { file: `${test}/Stdio.test.ts`, title: "whose client does not read ends all the same" }
+    test: {
+      file: `${test}/Stdio.test.ts`,
+      title: "whose client does not read ends all the same, once its grace is over"
+    }
   },
   {
     name: "session/cancel meets what ends a terminal",

@@ -20,6 +20,7 @@ import type * as AcpSession from "./AcpSession.ts"
 import * as AgentSide from "./AgentSide.ts"
 import type * as Connection from "./Connection.ts"
 import { Sessions } from "./internal/sessions.ts"
+import { connect as connectSide, type Services as HandlerServices } from "./internal/side.ts"
 import type * as Peer from "./Peer.ts"
 import type * as Transport from "./Transport.ts"
 import type * as Updates from "./Updates.ts"
@@ -38,7 +39,13 @@ export interface Prompt extends Session.Running {
 /** Services that a session has. */
 export type Services = ToolRegistry.ToolRegistry | SessionLog.SessionLog | AcpSession.AcpSession
 
-export interface Options<E, R, E2, R2> {
+/** Handlers of what else a client may ask: extensions, and methods of the protocol that an agent does not handle itself. */
+export type Handlers = Omit<
+  AgentSide.Handlers,
+  "initialize" | "session/new" | "session/prompt" | "session/close"
+>
+
+export interface Options<E, R, E2, R2, H extends Handlers = {}> {
   readonly info: Sdk.Implementation
   /** What a session is made of, built for each and closed with it: its registry, and its log. */
   readonly session: Layer.Layer<ToolRegistry.ToolRegistry | SessionLog.SessionLog, E, R>
@@ -51,27 +58,28 @@ export interface Options<E, R, E2, R2> {
   readonly options?: Turn.Options | undefined
   /** How calls are shown. Default: by the tool's name. */
   readonly describe?: Updates.Describe | undefined
+  readonly handlers?: H | undefined
 }
 
 /** Errors of a turn that have a meaning in the protocol. */
 export type TurnError = AppendError | SessionError.TooManySteps
 
 /** Serves a client over the transport at hand until the scope closes: that cancels every turn and waits for it. */
-export const connect = <E, R, E2, R2>(
-  options: Options<E, R, E2, R2>
+export const connect = <E, R, E2, R2, const H extends Handlers = {}>(
+  options: Options<E, R, E2, R2, H>
 ): Effect.Effect<
   Connection.Connection<Peer.Client>,
   never,
-  Exclude<R | R2, Services | Scope.Scope> | Transport.Transport | Scope.Scope
+  Exclude<R | R2, Services | Scope.Scope> | HandlerServices<H> | Transport.Transport | Scope.Scope
 > =>
   Effect.gen(function*() {
     const context = yield* Effect.context<Exclude<R | R2, Services | Scope.Scope>>()
     // Sessions end after the connection: what they are made of is there until the last turn is quiet.
     const sessions = yield* Effect.acquireRelease(
-      Effect.sync(() => new Sessions(options as Options<E, never, E2, never>, context as Context.Context<never>)),
+      Effect.sync(() => new Sessions(options as Options<E, never, E2, never, H>, context as Context.Context<never>)),
       (sessions) => sessions.end
     )
-    const connection = yield* AgentSide.connect({
+    const own = {
       initialize: ({ clientCapabilities, protocolVersion }) =>
         Effect.sync((): Sdk.InitializeResponse => {
           sessions.capabilities = clientCapabilities ?? {}
@@ -88,16 +96,21 @@ export const connect = <E, R, E2, R2>(
       "session/new": (request) => sessions.open(request),
       "session/prompt": (request, { peer }) => sessions.prompt(request, peer),
       "session/close": ({ sessionId }) => sessions.close(sessionId)
-    })
+    } satisfies AgentSide.Handlers
+    const connection = yield* connectSide<Peer.Client, HandlerServices<H>>(
+      "agent",
+      { ...options.handlers, ...own },
+      {}
+    )
     sessions.client = connection.peer
     return connection
   })
 
 /** The same as a layer. */
-export const layer = <E, R, E2, R2>(
-  options: Options<E, R, E2, R2>
+export const layer = <E, R, E2, R2, const H extends Handlers = {}>(
+  options: Options<E, R, E2, R2, H>
 ): Layer.Layer<
   AgentSide.AgentConnection,
   never,
-  Exclude<R | R2, Services | Scope.Scope> | Transport.Transport
+  Exclude<R | R2, Services | Scope.Scope> | HandlerServices<H> | Transport.Transport
 > => Layer.effect(AgentSide.AgentConnection, connect(options))

@@ -90,9 +90,11 @@ describe("a frame", () => {
 
   it(cites("that is too long has no id where that is long itself", "ACP-08", "MCP-11"), () => {
     const frames = Frames.make({ maxBytes: 32, maxDepth: 9 })
-    assert.deepStrictEqual(frames.push(bytes(`{"method":"_a","id":"${"x".repeat(300)}"}\n`)), [
-      { _tag: "TooLong", id: undefined, kind: "call" }
-    ])
+    for (const id of [`"${"x".repeat(300)}"`, "1".repeat(300)]) {
+      assert.deepStrictEqual(frames.push(bytes(`{"method":"_a","id":${id}}\n`)), [
+        { _tag: "TooLong", id: undefined, kind: "call" }
+      ])
+    }
   })
 
   it(cites("that is nested too deeply tells whose it is", "ACP-08", "MCP-11"), () => {

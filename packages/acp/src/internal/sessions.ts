@@ -30,7 +30,7 @@ interface Session {
   conversation: Conversation | undefined
 }
 
-type Options = AcpAgent.Options<unknown, never, unknown, never>
+type Options = Omit<AcpAgent.Options<unknown, never, unknown, never>, "handlers">
 
 export class Sessions {
   readonly #options: Options
