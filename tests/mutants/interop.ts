@@ -275,6 +275,23 @@ const effects: ReadonlyArray<Mutant> = [
     find: "Stream.runForEach(registry.schemaChanges, serve)",
     replace: "Stream.runForEach(Stream.take(registry.schemaChanges, 0), serve)",
     test: { file: effectMcp, title: "serves tools that are added later" }
+  },
+  {
+    name: "a cancelled request of effect's MCP server leaves its call alone",
+    clause: "PROMISE-03",
+    file: `${src}/EffectMcp.ts`,
+    find: "registry.execute({ callId: `mcp-${++calls}`, name: schema.name, arguments: payload ?? {} }),",
+    replace:
+      "Effect.flatMap(registry.start({ callId: `mcp-${++calls}`, name: schema.name, arguments: payload ?? {} }), (call) => call.result),",
+    test: { file: effectMcp, title: "cancels the call of a request that is cancelled" }
+  },
+  {
+    name: "a failed call is a success to a client of effect's MCP server",
+    clause: "PROMISE-03",
+    file: `${src}/EffectMcp.ts`,
+    find: "isError: result._tag === \"Failure\"",
+    replace: "isError: false",
+    test: { file: effectMcp, title: "told of a tool's spent budget by a result" }
   }
 ]
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Abortable, Tool, ToolRegistry } from "@quiesce/core"
+import { Abortable, Approval, Policy, Tool, type ToolCall, ToolRegistry } from "@quiesce/core"
 import * as EffectMcp from "@quiesce/interop/EffectMcp"
 import * as McpProtocol from "effect/ai/McpProtocol"
 import * as McpTest from "effect/ai/McpTest"
@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { cites } from "../../../tests/conformance/cites.ts"
-import { add } from "./support/tools.ts"
+import { add, obedient } from "./support/tools.ts"
 
 const serve = <E, R>(registry: Layer.Layer<ToolRegistry.ToolRegistry, E, R>) =>
   McpTest.makeClient(Layer.provideMerge(EffectMcp.layer, registry), { protocols: [McpProtocol.v2025_11_25] })
@@ -92,6 +92,42 @@ describe("effect's MCP server, with our registry", () => {
       yield* Fiber.join(idle)
       assert.deepStrictEqual(events, ["quiet"])
     }))
+
+  it.effect(cites("is told of a tool's spent budget by a result", "PROMISE-03"), () =>
+    Effect.gen(function*() {
+      const slow = obedient("obedient", { timeout: 1_000 })
+      const { callTool } = yield* serve(ToolRegistry.layer([slow.tool]))
+      const request = yield* Effect.forkChild(callTool({ name: "obedient", arguments: {} }))
+      yield* Abortable.promise(() => slow.next())
+      yield* TestClock.adjust("1 second")
+      const { content, isError } = yield* Fiber.join(request)
+      assert.isTrue(isError)
+      assert.match(JSON.stringify(content), /after 1s/)
+    }))
+
+  it.effect(
+    cites("has the registry's approval asked inside of the call, and taken back with it", "PROMISE-03"),
+    () =>
+      Effect.gen(function*() {
+        const asked = Promise.withResolvers<AbortSignal>()
+        const approval = Approval.fromPromise((_: ToolCall.Pending, signal) => {
+          asked.resolve(signal)
+          return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
+        })
+        const policy: Policy.Policy = { pre: () => Effect.succeed(Policy.ask("really?")) }
+        const context = yield* Layer.build(
+          Layer.provide(ToolRegistry.layer([add]), [Policy.layer(policy), Approval.layer(approval)])
+        )
+        const registry = yield* Effect.provideContext(ToolRegistry.ToolRegistry, context)
+        const { callTool } = yield* serve(Layer.succeedContext(context))
+        const request = yield* Effect.forkChild(callTool({ name: "add", arguments: { a: 1, b: 2 } }))
+        const question = yield* Abortable.promise(() => asked.promise)
+        assert.deepInclude((yield* registry.inFlight)[0], { stage: "approval" })
+        yield* Fiber.interrupt(request)
+        yield* registry.whenIdle
+        assert.isTrue(question.aborted)
+      })
+  )
 
   it.effect(cites("is closed when its calls are quiet", "PROMISE-03"), () =>
     Effect.gen(function*() {

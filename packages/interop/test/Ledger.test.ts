@@ -78,9 +78,9 @@ describe("the arguments in a Ledger", () => {
     ["what is undefined", { a: 1, b: 2, c: undefined }],
     ["a toJSON", { toJSON: () => ({ a: 1, b: 2 }) }],
     ["a number that JSON has not", { a: -0, b: Infinity }],
-    ["a hole", Array(1)],
-    ["an array with more than its items", Object.assign([1], { extra: 1 })],
-    ["an array of a class", new (class extends Array {})()],
+    ["a hole", { a: 1, b: 2, c: Array(1) }],
+    ["an array with more than its items", { a: 1, b: 2, c: Object.assign([1], { [Symbol("key")]: 1 }) }],
+    ["an array of a class", { a: 1, b: 2, c: new (class extends Array {})() }],
     ["a symbol for a key", { a: 1, b: 2, [Symbol("key")]: 1 }],
     [
       "a proxy that throws",
