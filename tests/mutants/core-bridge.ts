@@ -344,18 +344,16 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
     name: "all deadlines are one",
     clause: "TIME-02",
     file: deadline,
-    find: "    cancellation: new Cancellation.Cancellation(\n      { _tag: \"Deadline\", deadline: Symbol(code) },\n" +
-      "      () => first ??= make()\n    ),",
-    replace: "    cancellation: ((globalThis as { deadlines?: Cancellation.Cancellation }).deadlines ??=\n" +
-      "      new Cancellation.Cancellation({ _tag: \"Deadline\", deadline: Symbol(code) }, () => first ??= make())),",
+    find: "return this.#cancellation ??= new",
+    replace: "return (globalThis as { deadlines?: Cancellation.Cancellation }).deadlines ??= new",
     test: by("Deadline", "Deadline.within > is told from an inner one by identity, though both have one code")
   },
   {
     name: "what the work fails with after its deadline is lost",
     clause: "TIME-03",
     file: deadline,
-    find: "fail(late.length === 0 ? first ??= make() : make(late[0]))",
-    replace: "fail(first ??= make())",
+    find: "late.length === 0 ? this.#alone : this.#make(late[0])",
+    replace: "this.#alone",
     test: by("Deadline", "Deadline.within > keeps what the work fails with after it fired, and no more than that")
   },
   {
@@ -380,6 +378,14 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
     test: by("Deadline", "Deadline.within > charges what the work does before it first waits")
   },
   {
+    name: "a promise that is settled when it is returned has a timer all the same",
+    clause: "TIME-08",
+    file: work,
+    find: "    void turn.then(() => super.whileRunning(f))\n",
+    replace: "    super.whileRunning(f)\n",
+    test: by("Deadline.call", "sets no timer for a promise that is settled when it is returned")
+  },
+  {
     name: "a budget need not be finite",
     clause: "TIME-05",
     file: `${src}/Tool.ts`,
@@ -391,8 +397,8 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
     name: "a budget is enforced only where Wrapper.timeout is listed",
     clause: "TIME-05",
     file: `${src}/internal/dispatch.ts`,
-    find: "timeout === undefined || listsTimeout",
-    replace: "timeout === undefined || timeout !== undefined",
+    find: "if (timeout !== undefined && !listsTimeout) {",
+    replace: "if (timeout !== undefined && listsTimeout) {",
     test: by(
       "Deadline.call",
       "deadlines of calls by execute > its time alone: TOOL_TIMEOUT, with the code and the budget"

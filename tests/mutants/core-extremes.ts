@@ -58,9 +58,9 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
     name: "a failure that its schema refuses is published as it is",
     clause: "CALL-21",
     file: `${src}/dispatch.ts`,
-    find: "          : Outcome.toolFailedAs(thrown, Object.is(written?.thrown, thrown) ? written?.json : undefined)",
+    find: "        : Outcome.toolFailedAs(thrown, Object.is(written?.thrown, thrown) ? written?.json : undefined)",
     replace:
-      "          : written?.json === undefined ? Outcome.toolFailed(thrown) : Outcome.toolFailedAs(thrown, written.json)",
+      "        : written?.json === undefined ? Outcome.toolFailed(thrown) : Outcome.toolFailedAs(thrown, written.json)",
     test: {
       file: `${test}/FailureSchema.test.ts`,
       title: "an effect > publishes nothing of a failure where it refuses it"

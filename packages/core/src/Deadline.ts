@@ -9,7 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import type * as Stream from "effect/Stream"
-import { DeadlineExceeded, expiry } from "./internal/deadline.ts"
+import { Deadline, DeadlineExceeded } from "./internal/deadline.ts"
 import * as Guarded from "./internal/idle.ts"
 import { IdleIterator } from "./internal/idleIterator.ts"
 import { tie } from "./internal/tie.ts"
@@ -57,7 +57,7 @@ export const within: {
     tie(() => {
       const timeout = Duration.fromInputUnsafe(options.timeout)
       return new FiberWork<A, E | DeadlineExceeded>(self as Effect.Effect<A, E>, {
-        expiry: expiry<E | DeadlineExceeded>(timeout, options.code, (exceeded) => exceeded)
+        expiry: new Deadline<E | DeadlineExceeded>(timeout, options.code, (exceeded) => exceeded)
       })
     })
 )

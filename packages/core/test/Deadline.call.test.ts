@@ -296,6 +296,32 @@ describe("a budget", () => {
         yield* Effect.provideService(run(), Clock.Clock, clock)
       })
   )
+
+  it.effect(
+    cites("sets no timer for a promise that is settled when it is returned, and one for any other", "TIME-08"),
+    () =>
+      Effect.gen(function*() {
+        let sleeps = 0
+        class Counting extends StepClock {
+          override sleep(duration: Duration.Duration): Effect.Effect<void> {
+            sleeps++
+            return super.sleep(duration)
+          }
+        }
+        const clock = new Counting()
+        const settled = promiseTool("settled", () => Promise.resolve(null), budget100)
+        const later = promiseTool("later", () => new Promise((resolve) => setImmediate(resolve, null)), budget100)
+        const run = Effect.fnUntraced(function*() {
+          const registry = yield* Faces.registry({ tools: [settled, later] })
+          valueOf(yield* registry.execute(input("settled")))
+          assert.strictEqual(sleeps, 0)
+          valueOf(yield* registry.execute(input("later")))
+          assert.strictEqual(sleeps, 1)
+          assert.strictEqual(clock.sleepers, 0)
+        })
+        yield* Effect.provideService(run(), Clock.Clock, clock)
+      })
+  )
 })
 
 it.effect(

@@ -24,29 +24,46 @@ export class DeadlineExceeded extends Data.TaggedError("DeadlineExceeded")<{
   }
 }
 
-/** Its identity is new each time: deadlines are told apart by it, not by their code. */
-export const expiry = <E>(
-  timeout: Duration.Duration,
-  code: string,
-  fail: (exceeded: DeadlineExceeded) => E
-): Expiry<E> => {
-  let first: DeadlineExceeded | undefined
-  // By reference: effect compares the failures of a cause by their fields, and the cause can be anything.
-  const make = (cause?: unknown) =>
-    Equal.byReferenceUnsafe(
-      new DeadlineExceeded(cause === undefined ? { code, timeout } : { code, timeout, cause })
+/** Of one piece of work, from its start. What says that it fired is made when it has. */
+export class Deadline<E> implements Expiry<E> {
+  readonly #timeout: Duration.Duration
+  readonly #code: string
+  readonly #fail: (exceeded: DeadlineExceeded) => E
+  #exceeded: DeadlineExceeded | undefined = undefined
+  #cancellation: Cancellation.Cancellation | undefined = undefined
+
+  constructor(timeout: Duration.Duration, code: string, fail: (exceeded: DeadlineExceeded) => E) {
+    this.#timeout = timeout
+    this.#code = code
+    this.#fail = fail
+  }
+
+  begin(context: Context.Context<never>): Effect.Effect<void> {
+    const clock = Context.get(context, Clock.Clock)
+    const began = now(clock)
+    return Effect.suspend(() => sleepSince(clock, began, this.#timeout))
+  }
+
+  /** Its identity is new each time: deadlines are told apart by it, not by their code. */
+  get cancellation(): Cancellation.Cancellation {
+    return this.#cancellation ??= new Cancellation.Cancellation(
+      { _tag: "Deadline", deadline: Symbol(this.#code) },
+      () => this.#alone
     )
-  return {
-    begin: (context) => {
-      const clock = Context.get(context, Clock.Clock)
-      const began = now(clock)
-      return Effect.suspend(() => sleepSince(clock, began, timeout))
-    },
-    cancellation: new Cancellation.Cancellation(
-      { _tag: "Deadline", deadline: Symbol(code) },
-      () => first ??= make()
-    ),
-    error: (late) => fail(late.length === 0 ? first ??= make() : make(late[0]))
+  }
+
+  error(late: ReadonlyArray<unknown>): E {
+    return this.#fail(late.length === 0 ? this.#alone : this.#make(late[0]))
+  }
+
+  get #alone(): DeadlineExceeded {
+    return this.#exceeded ??= this.#make()
+  }
+
+  #make(cause?: unknown): DeadlineExceeded {
+    const fields = { code: this.#code, timeout: this.#timeout }
+    // By reference: effect compares the failures of a cause by their fields, and the cause can be anything.
+    return Equal.byReferenceUnsafe(new DeadlineExceeded(cause === undefined ? fields : { ...fields, cause }))
   }
 }
 

@@ -17,7 +17,7 @@ import type { Next, Wrapper } from "../Wrapper.ts"
 import type { Call } from "./call.ts"
 import * as Cancellation from "./cancellation.ts"
 import { yielding } from "./context.ts"
-import { expiry } from "./deadline.ts"
+import { Deadline } from "./deadline.ts"
 import { failures } from "./failure.ts"
 import { begin, effectOf } from "./foreign.ts"
 import * as Outcome from "./outcome.ts"
@@ -26,7 +26,7 @@ import { Running } from "./running.ts"
 import { dropped, quiescence, tie } from "./tie.ts"
 import { accept, encode, writeFailure } from "./value.ts"
 import * as Ward from "./ward.ts"
-import { FiberWork, type Options, PromiseWork, type Work } from "./work.ts"
+import { type Expiry, FiberWork, type Options, PromiseWork, type Work } from "./work.ts"
 
 /** Runs the wrappers around the body, and yields what is then the call's success. */
 export const delegate = (call: Call, entry: Entry, parameters: unknown): Effect.Effect<Outcome.Succeeded, unknown> => {
@@ -124,7 +124,7 @@ const late = Cancellation.make({ _tag: "Wrapper", cause: Cancellation.abortError
 const run = (call: Call, entry: Entry, parameters: unknown): Effect.Effect<unknown, ToolResult.ToolCallFailed> =>
   Effect.withFiber((fiber) => {
     const journal = fiber.getRef(Journal.Current)
-    const invoke = belonging(call, () => bodyWork(call, entry, parameters))
+    const invoke = belonging(call, () => new Run(call, entry, parameters).work)
     if (call.journaled || journal === Journal.none) return invoke
     const mark = belonging(
       call,
@@ -139,51 +139,69 @@ const run = (call: Call, entry: Entry, parameters: unknown): Effect.Effect<unkno
     })
   })
 
-const bodyWork = (call: Call, entry: Entry, parameters: unknown): Work<unknown, ToolResult.ToolCallFailed> => {
-  const { body, failure, timeout } = entry.definition
-  const { listsTimeout, wrappers } = call.registry.services
-  const wrapped = wrappers.length === 0 ? identity : yielding
-  let scope: Scope.Scope | undefined
-  let written: { readonly thrown: unknown; readonly json: Json | undefined } | undefined
-  const options: Options<ToolResult.ToolCallFailed> = {
-    owns: new Ward.Owner(call),
-    prepare: (thrown, done) =>
-      close(call, scope, thrown, () => {
-        if (failure === undefined) return done()
-        writeFailure(call, entry, work, thrown, (json) => {
-          written = { thrown, json }
-          done()
-        })
-      }),
-    failure: (thrown) =>
-      call.toError(
-        failure === undefined
-          ? Outcome.toolFailed(thrown)
-          : Outcome.toolFailedAs(thrown, Object.is(written?.thrown, thrown) ? written?.json : undefined)
-      ),
+/** One run of the body: as work, and what that asks for. */
+class Run implements Options<ToolResult.ToolCallFailed> {
+  readonly owns: Ward.Owner
+  readonly expiry: Expiry<ToolResult.ToolCallFailed> | undefined = undefined
+  readonly work: Work<unknown, ToolResult.ToolCallFailed>
+  readonly #call: Call
+  readonly #entry: Entry
+  readonly #parameters: unknown
+  /** That of a body which is an effect, once it has begun. */
+  #scope: Scope.Scope | undefined = undefined
+  #written: { readonly thrown: unknown; readonly json: Json | undefined } | undefined = undefined
+
+  constructor(call: Call, entry: Entry, parameters: unknown) {
+    this.#call = call
+    this.#entry = entry
+    this.#parameters = parameters
+    this.owns = new Ward.Owner(call)
+    const { body, timeout } = entry.definition
+    const { listsTimeout, wrappers } = call.registry.services
     // Where `Wrapper.timeout` is listed, the budget is enforced there.
-    expiry: timeout === undefined || listsTimeout
-      ? undefined
-      : expiry(timeout, "TOOL_TIMEOUT", (exceeded) => call.toError(Outcome.timedOut(exceeded)))
+    if (timeout !== undefined && !listsTimeout) {
+      this.expiry = new Deadline(timeout, "TOOL_TIMEOUT", (exceeded) => call.toError(Outcome.timedOut(exceeded)))
+    }
+    const wrapped = wrappers.length === 0 ? identity : yielding
+    call.body = this.work = body._tag === "Promise"
+      ? new PromiseWork<unknown, ToolResult.ToolCallFailed>(() => this.#invoke(), this)
+      : new FiberWork<unknown, ToolResult.ToolCallFailed>(
+        wrapped(Effect.scoped(Effect.withFiber((fiber) => {
+          this.#scope = Context.getOrUndefined(fiber.context, Scope.Scope)
+          return begin(() => this.#invoke() as Effect.Effect<unknown, unknown>)
+        }))),
+        this
+      )
   }
-  // Whoever is told of the stage, a tracer for one, may cancel. The check, the mark and the invocation are one operation.
-  const execute = () => {
+
+  /** Whoever is told of the stage, a tracer for one, may cancel. The check, the mark and the invocation are one operation. */
+  #invoke(): unknown {
+    const call = this.#call
     call.enter("body")
     call.hear()
-    if (work.cancellation !== undefined) throw work.cancellation.abortReason
+    if (this.work.cancellation !== undefined) throw this.work.cancellation.abortReason
     call.dispatched = true
-    return body.execute(parameters, new Running(call, work))
+    return this.#entry.definition.body.execute(this.#parameters, new Running(call, this.work))
   }
-  const work: Work<unknown, ToolResult.ToolCallFailed> = body._tag === "Promise"
-    ? new PromiseWork<unknown, ToolResult.ToolCallFailed>(execute, options)
-    : new FiberWork<unknown, ToolResult.ToolCallFailed>(
-      wrapped(Effect.scoped(Effect.withFiber((fiber) => {
-        scope = Context.getOrUndefined(fiber.context, Scope.Scope)
-        return begin(() => execute() as Effect.Effect<unknown, unknown>)
-      }))),
-      options
+
+  prepare(thrown: unknown, done: () => void): void {
+    close(this.#call, this.#scope, thrown, () => {
+      if (this.#entry.definition.failure === undefined) return done()
+      writeFailure(this.#call, this.#entry, this.work, thrown, (json) => {
+        this.#written = { thrown, json }
+        done()
+      })
+    })
+  }
+
+  failure(thrown: unknown): ToolResult.ToolCallFailed {
+    const written = this.#written
+    return this.#call.toError(
+      this.#entry.definition.failure === undefined
+        ? Outcome.toolFailed(thrown)
+        : Outcome.toolFailedAs(thrown, Object.is(written?.thrown, thrown) ? written?.json : undefined)
     )
-  return call.body = work
+  }
 }
 
 /** Calls `done` once `scope` is closed. It is by then, unless the body ended its fiber past every finalizer. */

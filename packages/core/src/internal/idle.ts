@@ -21,7 +21,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Options } from "../Deadline.ts"
 import * as Cancellation from "./cancellation.ts"
-import { type DeadlineExceeded, expiry, now, sleepSince } from "./deadline.ts"
+import { Deadline, type DeadlineExceeded, now, sleepSince } from "./deadline.ts"
 import { quiescence, tie } from "./tie.ts"
 import { type Expiry, FiberWork, type Source, Work } from "./work.ts"
 
@@ -77,9 +77,11 @@ export class Guard extends Work<void, never> {
   constructor({ code, timeout }: Options, source?: Source) {
     super({ source })
     this.#timeout = Duration.fromInputUnsafe(timeout)
+    const deadline = new Deadline<DeadlineExceeded>(this.#timeout, code, (exceeded) => exceeded)
     this.expiry = {
-      ...expiry(this.#timeout, code, (exceeded) => exceeded),
-      begin: (context) => this.outstanding === undefined ? this.#begin(context) : Effect.never
+      begin: (context) => this.outstanding === undefined ? this.#begin(context) : Effect.never,
+      cancellation: deadline.cancellation,
+      error: (late) => deadline.error(late)
     }
   }
 

@@ -109,12 +109,19 @@ export abstract class Work<A, E> implements Ward.Ward, Stoppable {
     }
     const due = expiry?.begin(context)
     this.run(context)
-    if (expiry !== undefined && due !== undefined && this.exit === undefined) {
-      this.#timer = Effect.runForkWith(context)(due)
-      this.#timer.addObserver((exit) => {
-        if (exit._tag === "Success") this.interrupt(expiry.cancellation)
-      })
-    }
+    if (expiry !== undefined && due !== undefined) this.whileRunning(() => this.#time(expiry, due, context))
+  }
+
+  /** Calls `f`, which costs something, unless the work is over as soon as it was begun. */
+  protected whileRunning(f: () => void): void {
+    if (this.exit === undefined) f()
+  }
+
+  #time(expiry: Expiry<E>, due: Effect.Effect<void>, context: Context.Context<never>): void {
+    this.#timer = Effect.runForkWith(context)(due)
+    this.#timer.addObserver((exit) => {
+      if (exit._tag === "Success") this.interrupt(expiry.cancellation)
+    })
   }
 
   interrupt(cancellation: Cancellation.Cancellation): void {
@@ -159,11 +166,10 @@ export abstract class Work<A, E> implements Ward.Ward, Stoppable {
   }
 
   #prepare(exit: Exit.Exit<A, unknown>): void {
-    const { prepare } = this.#options
-    if (prepare === undefined || exit._tag === "Success") return this.#settled(exit)
+    if (this.#options.prepare === undefined || exit._tag === "Success") return this.#settled(exit)
     const thrown = this.#ownFailures(exit.cause)
     if (thrown.length === 0) this.#settled(exit)
-    else prepare(thrown[0], () => this.#settled(exit))
+    else this.#options.prepare(thrown[0], () => this.#settled(exit))
   }
 
   #settled(exit: Exit.Exit<A, unknown>): void {
@@ -210,8 +216,7 @@ export abstract class Work<A, E> implements Ward.Ward, Stoppable {
   }
 
   #translate(thrown: unknown): E {
-    const { failure } = this.#options
-    return failure === undefined ? thrown as E : failure(thrown)
+    return this.#options.failure === undefined ? thrown as E : this.#options.failure(thrown)
   }
 }
 
@@ -245,9 +250,16 @@ export class PromiseWork<A, E> extends Work<A, E> {
     this.settle(Exit.succeed(value))
   }
 
+  /** A promise that was settled when it was returned has told so by the time that this comes to its turn. */
+  protected override whileRunning(f: () => void): void {
+    void turn.then(() => super.whileRunning(f))
+  }
+
   // The signal has said it.
   protected abort(): void {}
 }
+
+const turn = Promise.resolve()
 
 /** Runs `effect` at once in a fiber of its own, interruptible whatever region it was started from. */
 export class FiberWork<A, E> extends Work<A, E> {
