@@ -278,9 +278,8 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "post-policy is cut short",
     clause: "CALL-10",
     file: `${src}/internal/pipeline.ts`,
-    find: "    effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...call.contexts]))))",
-    replace:
-      "    Effect.interruptible(\n      effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...call.contexts]))))\n    )",
+    find: "yield* Effect.exit(reviewing)",
+    replace: "yield* Effect.exit(Effect.interruptible(reviewing))",
     test: { file: `${test}/Precedence.test.ts`, title: "one that accepts after the cancel replaces only a success" }
   },
   {
@@ -581,7 +580,7 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "a tracer that cancels at the start of the body comes too late",
     clause: "CALL-05",
     file: `${src}/internal/dispatch.ts`,
-    find: "    if (work.cancellation !== undefined) throw work.cancellation.abortReason\n",
+    find: "    if (this.work.cancellation !== undefined) throw this.work.cancellation.abortReason\n",
     replace: "",
     test: {
       file: `${test}/Tracing.test.ts`,
@@ -592,8 +591,8 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "a tracer that interrupts the caller at the start of the body comes too late",
     clause: "CALL-05",
     file: `${src}/internal/dispatch.ts`,
-    find: "    call.hear()\n    if (work",
-    replace: "    if (work",
+    find: "    call.hear()\n    if (this.work",
+    replace: "    if (this.work",
     test: {
       file: `${test}/Tracing.test.ts`,
       title: "of a body that is an effect > cancels the call when it hears of the body, through the caller's fiber"

@@ -17,7 +17,7 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "a block keeps what was deferred before",
     clause: "CALL-23",
     file: `${src}/internal/pipeline.ts`,
-    find: "      call.reviewedContexts = contexts\n",
+    find: "      call.reviewedContexts = Object.freeze(contexts)\n",
     replace: "      call.reviewedContexts = [...deferred, ...contexts]\n",
     test: { file: `${test}/Policy.review.test.ts`, title: "blocks: a failure with its feedback" }
   },
@@ -453,9 +453,9 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "a body that changes its view of the call changes the call",
     clause: "CALL-29",
     file: `${src}/internal/dispatch.ts`,
-    find: "new Running(call, work)",
+    find: "new Running(call, this.work)",
     replace:
-      "Object.assign(call.pending, { signal: work.signal, deferContext: () => {}, concludeTurn: () => {}, declareResidue: () => {}, progress: () => {} })",
+      "Object.assign(call.pending, { signal: this.work.signal, deferContext: () => {}, concludeTurn: () => {}, declareResidue: () => {}, progress: () => {} })",
     test: { file: `${test}/ToolCall.test.ts`, title: "is its own: what it changes there changes the call for nobody" }
   },
   {
@@ -572,8 +572,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "a body that returns no effect ends its fiber past every handler",
     clause: "CALL-31",
     file: `${src}/internal/dispatch.ts`,
-    find: "return begin(() => execute() as Effect.Effect<unknown, unknown>)",
-    replace: "return execute() as Effect.Effect<unknown, unknown>",
+    find: "return begin(() => this.#invoke() as Effect.Effect<unknown, unknown>)",
+    replace: "return this.#invoke() as Effect.Effect<unknown, unknown>",
     test: { file: `${test}/Bodies.test.ts`, title: "an effect body that returns nothing is handled" }
   },
   {

@@ -57,7 +57,7 @@ export class Call implements Ward.Ward, Stoppable {
   readonly launched: Entry | undefined
   /** The tool, as far as it is known: first when the call is launched, and again when it is looked up for good. */
   entry: Entry | undefined
-  pending: ToolCall.Pending
+  #pending: ToolCall.Pending | undefined = undefined
 
   readonly launchedMillis: number
   stage: Stage = "pre"
@@ -75,7 +75,8 @@ export class Call implements Ward.Ward, Stoppable {
   concludesTurn = false
   /** The latest run of the body. */
   body: Work<any, any> | undefined = undefined
-  readonly works: Array<Work<any, any>> = []
+  /** Replaced and never changed. They are few: one for each level that is under way. */
+  works: ReadonlyArray<Work<any, any>> = Outcome.none
   readonly bodyContexts: Array<Json> = []
   readonly wrapperContexts: Array<Json> = []
   /** Kept here, since a later review can end the fiber. */
@@ -112,7 +113,6 @@ export class Call implements Ward.Ward, Stoppable {
     this.launchedMillis = this.sinceMillis = this.clock.currentTimeMillisUnsafe()
     this.entry = this.launched = launch.entry
     this.#caller = new Caller(launch.signal, launch.fiber)
-    this.pending = this.#view(null, emptyMetadata)
   }
 
   /** Runs `pipeline` in the call's fiber, up to its first wait. */
@@ -165,12 +165,12 @@ export class Call implements Ward.Ward, Stoppable {
     return this.#owner
   }
 
-  /** What body and wrappers deferred, in this order, or what the reviews so far made of it. */
+  /** What body and wrappers deferred, in this order, or what the reviews so far made of it. Frozen. */
   get contexts(): ReadonlyArray<Json> {
     if (this.reviewedContexts !== undefined) return this.reviewedContexts
     return this.bodyContexts.length + this.wrapperContexts.length === 0
       ? Outcome.none
-      : [...this.bodyContexts, ...this.wrapperContexts]
+      : Object.freeze([...this.bodyContexts, ...this.wrapperContexts])
   }
 
   seal(): void {
@@ -189,8 +189,13 @@ export class Call implements Ward.Ward, Stoppable {
     return this.entry?.definition.timeout
   }
 
+  /** What the stages see of the call: without arguments until it can show them. */
+  get pending(): ToolCall.Pending {
+    return this.#pending ??= this.#view(null, emptyMetadata)
+  }
+
   show(args: Json, metadata: { readonly [key: string]: Json } | undefined): void {
-    this.pending = this.#view(args, metadata ?? emptyMetadata)
+    this.#pending = this.#view(args, metadata ?? emptyMetadata)
   }
 
   #view(args: Json, metadata: { readonly [key: string]: Json }): ToolCall.Pending {
@@ -222,7 +227,7 @@ export class Call implements Ward.Ward, Stoppable {
   listen(): void {
     const { cancellation } = this.#caller
     if (cancellation !== undefined) this.refuse(cancellation)
-    else if (this.cancellation === undefined) this.#caller.listen((cancellation) => this.cancel(cancellation))
+    else if (this.cancellation === undefined) this.#caller.listen(this)
   }
 
   deafen(): void {
@@ -261,8 +266,10 @@ export class Call implements Ward.Ward, Stoppable {
 
   /** `work` belongs to the call until it is quiet. */
   track(work: Work<any, any>): void {
-    this.works.push(work)
-    work.observe(() => this.works.splice(this.works.indexOf(work), 1))
+    this.works = [...this.works, work]
+    work.observe(() => {
+      this.works = this.works.filter((other) => other !== work)
+    })
   }
 
   /** The context of the call with the services of the tool. Its fiber has those of the tool known at its launch. */

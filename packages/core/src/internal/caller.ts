@@ -33,9 +33,9 @@ export class Caller {
   }
 
   /** Passes on what the signal tells. */
-  listen(cancel: (cancellation: Cancellation.Cancellation) => void): void {
+  listen(call: { readonly cancel: (cancellation: Cancellation.Cancellation) => void }): void {
     if (this.#signal === undefined) return
-    this.#subscription = SignalHub.subscribe(this.#signal, (reason) => cancel(Cancellation.byCaller(reason)))
+    this.#subscription = SignalHub.subscribe(this.#signal, (reason) => call.cancel(Cancellation.byCaller(reason)))
   }
 
   deafen(): void {

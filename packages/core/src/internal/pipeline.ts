@@ -114,23 +114,25 @@ const window = <A>(
   reading: Call["reading"],
   effect: () => Effect.Effect<A, unknown>
 ): Effect.Effect<Exit.Exit<A, unknown>> => {
-  const open = (stage: Effect.Effect<A, unknown>) => Effect.exit(Effect.interruptible(call.withServices(stage)))
   call.hear()
   call.reading = reading
   if (call.stage !== stage) call.enter(stage)
-  if (call.cancellation !== undefined) return open(effectOf(effect))
+  if (call.cancellation !== undefined) return open(call, effectOf(effect))
   const started = begin(effect)
   const exit = known(started)
   call.hear()
   // A stage that knows at once waits for nothing, and needs no window: unless it has cancelled the call meanwhile.
   return exit !== undefined && (exit._tag === "Failure" || call.cancellation === undefined)
     ? Effect.succeed(exit)
-    : open(started)
+    : open(call, started)
 }
+
+const open = <A>(call: Call, stage: Effect.Effect<A, unknown>): Effect.Effect<Exit.Exit<A, unknown>> =>
+  Effect.exit(Effect.interruptible(call.withServices(stage)))
 
 /** A stage that ended past its own handlers, by going on with what is no effect, may have left work running. */
 const endWorks = (call: Call): Effect.Effect<void> =>
-  Effect.forEach(Array.from(call.works), (work) => {
+  Effect.forEach(call.works, (work) => {
     stop(work, Cancellation.make({ _tag: "Wrapper", cause: Cancellation.abortError("what awaited this is over") }))
     return quiescence(work)
   }, { discard: true })
@@ -139,27 +141,18 @@ const endNested = (owner: Owner): Effect.Effect<void> =>
   Effect.callback((resume) => owner.end(() => resume(Effect.void)))
 
 /** One post-policy. A cancellation that comes while it runs replaces a success; a block or a fault is the last word. */
-const review = Effect.fnUntraced(function*(
-  call: Call,
-  post: Policy.Post,
-  outcome: Outcome.Outcome
-): Effect.fn.Return<Outcome.Outcome> {
+function* review(call: Call, post: Policy.Post, outcome: Outcome.Outcome): Effect.fn.Return<Outcome.Outcome> {
   call.reading = Outcome.ofPolicy
   if (call.stage !== "post") call.enter("post")
-  const exit = yield* Effect.exit(
-    effectOf(() => post(call.pending, Outcome.toResult(call, outcome, Object.freeze([...call.contexts]))))
-  )
+  const reviewing = begin(() => post(call.pending, Outcome.toResult(call, outcome, call.contexts)))
+  const exit = known(reviewing) ?? (yield* Effect.exit(reviewing))
   return exit._tag === "Success"
     ? yield* apply(call, outcome, exit.value)
     : Outcome.ofReview(call, outcome, exit.cause)
-})
+}
 
 /** What a review makes of an outcome and its contexts. Whatever is wrong with the review is the policy's failure. */
-const apply = Effect.fnUntraced(function*(
-  call: Call,
-  outcome: Outcome.Outcome,
-  review: Policy.Review
-): Effect.fn.Return<Outcome.Outcome> {
+function* apply(call: Call, outcome: Outcome.Outcome, review: Policy.Review): Effect.fn.Return<Outcome.Outcome> {
   const { contexts: deferred } = call
   try {
     const given = review.contexts ?? []
@@ -167,7 +160,7 @@ const apply = Effect.fnUntraced(function*(
     const contexts = Array.from(given as ReadonlyArray<Json>, (context) => snapshot(context))
     if (review._tag === "Block") {
       const blocked = Outcome.blocked(String(review.feedback))
-      call.reviewedContexts = contexts
+      call.reviewedContexts = Object.freeze(contexts)
       return blocked
     }
     if (review._tag !== "Accept") throw new TypeError("post-policy returned something that is no review")
@@ -181,12 +174,12 @@ const apply = Effect.fnUntraced(function*(
       const replaced = yield* Effect.exit(call.withServices(accept(call, review.value)))
       accepted = replaced._tag === "Success" ? replaced.value : Outcome.ofDispatch(call, replaced.cause)
     }
-    call.reviewedContexts = [...deferred, ...contexts]
+    call.reviewedContexts = contexts.length === 0 ? deferred : Object.freeze([...deferred, ...contexts])
     return accepted
   } catch (thrown) {
     return Outcome.policyFailed(thrown)
   }
-})
+}
 
 /** The outcome stands, and is published once nothing of the call is alive. */
 const publish = (call: Call, outcome: Outcome.Outcome): Publish => {
@@ -197,7 +190,7 @@ const publish = (call: Call, outcome: Outcome.Outcome): Publish => {
 /** The result, with the last say in its content for the tool that was visible at the launch. */
 const finalize = (call: Call, outcome: Outcome.Outcome): ToolResult.ToolResult => {
   const finalizeContent = call.launched?.definition.finalizeContent
-  const contexts = call.contexts.length === 0 ? Outcome.none : Object.freeze(call.contexts)
+  const { contexts } = call
   const result = Outcome.toResult(call, outcome, contexts)
   if (finalizeContent === undefined) return result
   try {

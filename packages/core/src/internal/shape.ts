@@ -14,6 +14,7 @@ import * as SchemaIssue from "effect/SchemaIssue"
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "effect/StandardSchema"
 import { describeSchema, isJson } from "./description.ts"
 import { failures } from "./failure.ts"
+import { begin } from "./foreign.ts"
 import { describe } from "./thrown.ts"
 import { tie } from "./tie.ts"
 import { PromiseWork } from "./work.ts"
@@ -90,7 +91,7 @@ const effectCodec = (schema: Schema.Top): Codec => {
 /** A Standard Schema only knows one way: what it makes of a value is also how the value is written. */
 const standardCodec = (schema: Standard): Codec => {
   const validate = (value: unknown): Effect.Effect<unknown, unknown> =>
-    Effect.suspend(() => {
+    begin(() => {
       const result = schema["~standard"].validate(value)
       return isPromiseLike(result)
         ? Effect.flatMap(tie(() => new PromiseWork<StandardSchemaV1.Result<any>, unknown>(() => result, {})), conclude)

@@ -56,11 +56,12 @@ export class Trace {
 
 /** Opens the span of `call`. `undefined` where nobody listens. */
 export const open = (call: Call): Trace | undefined => {
-  const { context, pending: { callId, name } } = call
+  const { context } = call
   if (
     Context.getOrUndefined(context, Tracer.Tracer) === undefined &&
     Context.getOrUndefined(context, Tracer.ParentSpan) === undefined
   ) return undefined
+  const { callId, name } = call.pending
   const span = Effect.runSyncExitWith(context)(Effect.makeSpan(`execute_tool ${name}`, {
     attributes: {
       "gen_ai.operation.name": "execute_tool",
