@@ -387,4 +387,32 @@ const others: ReadonlyArray<Mutant> = [
   }
 ]
 
-export const interop: ReadonlyArray<Mutant> = [...faces, ...aiSdks, ...effects, ...others]
+/** The bridge of the example, which apps on Effect 3 copy. */
+const effect3: ReadonlyArray<Mutant> = [
+  {
+    name: "a fiber of Effect 3 does not wait for the call that it cancels",
+    clause: "PROMISE-05",
+    file: "examples/effect3/Bridge.ts",
+    find: "Effect.zipRight(Effect.sync(() => controller.abort()), Effect.promise(() => result))",
+    replace: "Effect.sync(() => controller.abort())",
+    test: { file: `${test}/effect3.test.ts`, title: "cancellation crosses both ways and is awaited" }
+  },
+  {
+    name: "a cancelled call leaves its fiber of Effect 3 alone",
+    clause: "PROMISE-05",
+    file: "examples/effect3/Bridge.ts",
+    find: "Effect.runPromiseExit(effect, { signal })",
+    replace: "Effect.runPromiseExit(effect)",
+    test: { file: `${test}/effect3.test.ts`, title: "cancellation crosses both ways and is awaited" }
+  },
+  {
+    name: "a schema of Effect 3 tells one issue of several",
+    clause: "PROMISE-05",
+    file: "examples/effect3/Bridge.ts",
+    find: "{ errors: \"all\" }",
+    replace: "{ errors: \"first\" }",
+    test: { file: `${test}/effect3.test.ts`, title: "cancellation crosses both ways and is awaited" }
+  }
+]
+
+export const interop: ReadonlyArray<Mutant> = [...faces, ...aiSdks, ...effects, ...others, ...effect3]
