@@ -354,6 +354,22 @@ const floods: ReadonlyArray<Mutant> = [
     test: { file: unread, title: "2025-11-25 > counts as gone when it takes nothing for a minute" }
   },
   {
+    name: "what a handler asks without naming its request is nobody's",
+    clause: "MCP-04",
+    file: `${src}/internal/connection.ts`,
+    find: "(Message.isRequest(message) ? this.#asker() : undefined)",
+    replace: "undefined",
+    test: { file: others, title: "comes with the response of the request that it is asked for" }
+  },
+  {
+    name: "a handler of a cancelled request can ask its client something",
+    clause: "MCP-01",
+    file: `${src}/internal/connection.ts`,
+    find: "return cancelled || this.inFlight.live(key) !== undefined ? key : undefined",
+    replace: "return this.inFlight.live(key) !== undefined ? key : undefined",
+    test: { file: stdio, title: "lets no handler speak of a cancelled request" }
+  },
+  {
     name: "who asked waits for an answer that cannot be said",
     clause: "MCP-11",
     file: `${src}/internal/message.ts`,

@@ -1,12 +1,13 @@
-/** What handlers of somebody else answer with, beside the tools of a registry. */
+/** What handlers of somebody else answer with, and what they ask, beside the tools of a registry. */
 import { assert, describe, it } from "@effect/vitest"
-import { Server } from "@modelcontextprotocol/server"
+import { McpServer, Server } from "@modelcontextprotocol/server"
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio"
 import { ToolRegistry } from "@quiesce/core"
 import { Attach, HttpServer, StdioServer } from "@quiesce/mcp"
 import { Effect, type Scope } from "effect"
+import { z } from "zod"
 import { cites } from "../../../tests/conformance/cites.ts"
-import { type Frame, initialize, Peer, request, type Revision } from "./support/peer.ts"
+import { call, type Frame, initialize, Peer, request, type Revision } from "./support/peer.ts"
 import { web } from "./support/web.ts"
 
 const cycle: { self?: unknown } = {}
@@ -97,4 +98,36 @@ describe("an answer of somebody else's handler that is no JSON", () => {
         }
       }).pipe(Effect.scoped, Effect.provide(ToolRegistry.layer([]))))
   }
+})
+
+describe("what somebody else's handler asks its client", () => {
+  it.effect(
+    cites("comes with the response of the request that it is asked for, also without a word of that", "MCP-04"),
+    () =>
+      Effect.gen(function*() {
+        const asking = () => {
+          const server = new McpServer({ name: "asking", version: "1" })
+          server.registerTool("ask", { description: "", inputSchema: z.object({}) }, async () => {
+            const answer = await server.server.elicitInput({
+              mode: "form",
+              message: "?",
+              requestedSchema: { type: "object", properties: {} }
+            })
+            return { content: [{ type: "text", text: answer.action }] }
+          })
+          return server
+        }
+        const client = web(yield* HttpServer.make({ name: "", version: "", server: asking }))
+        const init = { ...initialize(), params: { ...initialize().params, capabilities: { elicitation: {} } } }
+        const opened = yield* Effect.promise(() => client.post(init))
+        const session = opened.response.headers.get("mcp-session-id")!
+        yield* Effect.promise(() => client.post({ jsonrpc: "2.0", method: "notifications/initialized" }, { session }))
+        const reading = yield* Effect.promise(() => client.post(call("2025-11-25", 1, "ask"), { session }))
+        // There is no other stream that it could come by.
+        const { id } = yield* Effect.promise(() => reading.frame(({ method }) => method === "elicitation/create"))
+        yield* Effect.promise(() => client.post({ jsonrpc: "2.0", id, result: { action: "decline" } }, { session }))
+        const { result } = yield* Effect.promise(() => reading.frame((frame) => frame.id === 1 && !("method" in frame)))
+        assert.strictEqual(result.content[0].text, "decline")
+      }).pipe(Effect.scoped, Effect.provide(ToolRegistry.layer([])))
+  )
 })

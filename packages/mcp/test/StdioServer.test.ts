@@ -480,6 +480,7 @@ describe("a stdio server", () => {
           const began = Promise.withResolvers<void>()
           const cancelled = Promise.withResolvers<void>()
           const asked = Promise.withResolvers<unknown>()
+          const askedByTheWay = Promise.withResolvers<unknown>()
           const server = () => {
             const server = new McpServer({ name: "somebody else's", version: "1" })
             server.registerTool("talkative", { description: "", inputSchema: z.object({}) }, async (_, { mcpReq }) => {
@@ -491,13 +492,14 @@ describe("a stdio server", () => {
               assert.isTrue(mcpReq.signal.aborted)
               await mcpReq.notify(report(2))
               await server.server.notification(report(3))
-              asked.resolve(
-                await mcpReq.send({
-                  method: "elicitation/create",
-                  params: { mode: "form", message: "?", requestedSchema: { type: "object", properties: {} } }
-                })
-                  .then(() => "answered", () => "refused")
-              )
+              const params = {
+                mode: "form",
+                message: "?",
+                requestedSchema: { type: "object", properties: {} }
+              } as const
+              const became = (answer: Promise<unknown>) => answer.then(() => "answered", () => "refused")
+              asked.resolve(await became(mcpReq.send({ method: "elicitation/create", params })))
+              askedByTheWay.resolve(await became(server.server.elicitInput(params)))
               throw new Error("late")
             })
             return server
@@ -514,6 +516,7 @@ describe("a stdio server", () => {
           yield* settled(peer, "2025-11-25")
           cancelled.resolve()
           assert.strictEqual(yield* Effect.promise(() => asked.promise), "refused")
+          assert.strictEqual(yield* Effect.promise(() => askedByTheWay.promise), "refused")
           yield* settled(peer, "2025-11-25")
           assert.deepStrictEqual(peer.about(7).map(({ params }) => params?.progress), [1])
           assert.deepStrictEqual(peer.frames.filter(({ method }) => method === "elicitation/create"), [])

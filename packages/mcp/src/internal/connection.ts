@@ -9,6 +9,7 @@
  * cancelled, and the SDK sees them one by one as the client reads again.
  */
 import type { JSONRPCMessage, Transport, TransportSendOptions } from "@modelcontextprotocol/server"
+import { AsyncLocalStorage } from "node:async_hooks"
 import * as Cancelled from "../Cancelled.ts"
 import type { Flow } from "./flow.ts"
 import { type Entry, InFlight } from "./inFlight.ts"
@@ -23,6 +24,12 @@ export interface Options {
   /** Told of each request that is over for its client: answered, or cancelled. */
   readonly over?: ((entry: Entry) => void) | undefined
 }
+
+/**
+ * The request that a handler was started for. What it asks its client without naming that request is about it all the same:
+ * over HTTP it goes where the client listens, and after a cancel nowhere.
+ */
+const handling = new AsyncLocalStorage<{ readonly connection: Connection; readonly entry: Entry }>()
 
 export class Connection implements Transport {
   readonly inFlight = new InFlight()
@@ -102,7 +109,11 @@ export class Connection implements Transport {
       if (entry === undefined) return this.#refuse(message.id)
       this.#arrived(entry)
       if (entry.cancelled) return
-      const pass = () => this.onmessage?.({ ...message, id: entry.key } as JSONRPCMessage, extra)
+      const pass = () =>
+        handling.run(
+          { connection: this, entry },
+          () => this.onmessage?.({ ...message, id: entry.key } as JSONRPCMessage, extra)
+        )
       // Behind one that waits also what could go: requests are taken up in their order.
       return this.#held.size > 0 || this.#wire.full === true ? this.#hold(entry, pass) : pass()
     }
@@ -152,7 +163,7 @@ export class Connection implements Transport {
       await this.#wire.send(entry.worked ? answer : Message.sayable(answer, entry.id), options)
       return this.#over(entry)
     }
-    const related = options?.relatedRequestId
+    const related = options?.relatedRequestId ?? (Message.isRequest(message) ? this.#asker() : undefined)
     if (related !== undefined) {
       const entry = this.inFlight.live(related)
       if (entry !== undefined) return this.#wire.send(message, { ...options, relatedRequestId: entry.id })
@@ -163,6 +174,14 @@ export class Connection implements Transport {
     if (!Message.isNotification(message)) return this.#wire.send(message, options)
     const outbound = this.#translate(message)
     if (outbound !== undefined) await this.#wire.send(outbound as JSONRPCMessage, options)
+  }
+
+  /** The request that something is asked for, unless it was answered: who goes on after that speaks for itself. */
+  #asker(): string | undefined {
+    const asking = handling.getStore()
+    if (asking?.connection !== this) return undefined
+    const { cancelled, key } = asking.entry
+    return cancelled || this.inFlight.live(key) !== undefined ? key : undefined
   }
 
   /** What a notification says about a request, under that request's own id; nothing where the request is over. */
