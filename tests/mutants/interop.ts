@@ -3,6 +3,7 @@ import type { Mutant } from "./Mutant.ts"
 
 const src = "packages/interop/src"
 const test = "packages/interop/test"
+const faceTest = `${test}/Face.test.ts`
 const ledgers = `${test}/Ledger.test.ts`
 const aiSdk = `${test}/AiSdk.test.ts`
 const aiSdkImport = `${test}/AiSdk.import.test.ts`
@@ -27,6 +28,14 @@ const faces: ReadonlyArray<Mutant> = [
     find: "face.execute({ ...input, parent: call })",
     replace: "face.execute({ ...input, parent: undefined, rootCallId: call } as typeof input)",
     test: { file: aiSdk, title: "has calls that end with that call" }
+  },
+  {
+    name: "a body that waits for the calls of its host waits for itself",
+    clause: ["PROMISE-02", "CALL-28"],
+    file: `${src}/Face.ts`,
+    find: "whenIdle: running.ended",
+    replace: "whenIdle: () => face.whenIdle()",
+    test: { file: faceTest, title: "waits for its own calls and not for that call: a registry" }
   },
   {
     name: "a model is shown what policies withheld",
@@ -55,7 +64,7 @@ const faces: ReadonlyArray<Mutant> = [
   {
     name: "a ledger does not wait for calls that begin during the wait",
     clause: "PROMISE-02",
-    file: `${src}/Ledger.ts`,
+    file: `${src}/internal/running.ts`,
     find: "while (running.size > 0) await",
     replace: "if (running.size > 0) await",
     test: { file: ledgers, title: "tells every call in the order they were made" }

@@ -9,6 +9,7 @@ import type * as ToolCall from "@quiesce/core/ToolCall"
 import type * as ToolRegistry from "@quiesce/core/ToolRegistry"
 import type * as ToolResult from "@quiesce/core/ToolResult"
 import * as Effect from "effect/Effect"
+import * as Running from "./internal/running.ts"
 import { textOf } from "./internal/shown.ts"
 
 export interface Face {
@@ -50,14 +51,22 @@ export const of = (registry: ToolRegistry.Shape): Face => ({
 })
 
 /**
- * A face whose calls are made inside of `call`: they end with it, whatever the host does with the signal it was given,
- * and `whenIdle` does not wait for it. For a body that runs a host of its own, such as an agent that is a tool.
+ * A face whose calls are made inside of `call`: they end with it, whatever the host does with the signal it was given. Its
+ * `whenIdle` waits for them and for nothing else, so that the body of `call` may wait for it. For a body that runs a host
+ * of its own, such as an agent that is a tool.
  */
-export const inside = (face: Face | Toolbox.Toolbox, call: ToolCall.Token): Face => ({
-  execute: (input) => face.execute({ ...input, parent: call }),
-  schemas: face.schemas,
-  whenIdle: () => (face as Toolbox.Toolbox).whenIdle(call)
-})
+export const inside = (face: Face, call: ToolCall.Token): Face => {
+  const running = Running.make()
+  return {
+    execute: (input) => {
+      const result = face.execute({ ...input, parent: call })
+      running.add(result)
+      return result
+    },
+    schemas: face.schemas,
+    whenIdle: running.ended
+  }
+}
 
 type HostCall = ToolCall.Input & { readonly signal: AbortSignal | undefined }
 

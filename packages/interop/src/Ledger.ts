@@ -10,6 +10,7 @@ import type * as Toolbox from "@quiesce/core/Toolbox"
 import type * as ToolResult from "@quiesce/core/ToolResult"
 import type * as Face from "./Face.ts"
 import { snapshot } from "./internal/copied.ts"
+import * as Running from "./internal/running.ts"
 
 export interface Entry {
   readonly callId: string
@@ -34,7 +35,7 @@ export interface Ledger extends Face.Face {
  */
 export const make = (face: Face.Face | Toolbox.Toolbox): Ledger => {
   const records: Array<Draft> = []
-  const running = new Set<Promise<unknown>>()
+  const running = Running.make()
   return {
     execute: (input) => {
       // Now: the host may go on with its own object. And the call gets the copy, so that what is told is what ran.
@@ -42,17 +43,16 @@ export const make = (face: Face.Face | Toolbox.Toolbox): Ledger => {
       const draft: Draft = { callId: input.callId, name: input.name, arguments: given ?? null, result: undefined }
       records.push(draft)
       const result = face.execute(given === undefined ? input : { ...input, arguments: given })
-      const noted = result.then((result) => void (draft.result = result), () => {
+      running.add(result.then((result) => void (draft.result = result), () => {
         // It never became a call: the host is told why by `result`.
         records.splice(records.indexOf(draft), 1)
-      }).finally(() => running.delete(noted))
-      running.add(noted)
+      }))
       return result
     },
     schemas: face.schemas,
     whenIdle: () => face.whenIdle(),
     settled: async () => {
-      while (running.size > 0) await Promise.all(running)
+      await running.ended()
       return records.filter(isEntry)
     }
   }

@@ -44,8 +44,8 @@ describe("a Ledger", () => {
   })
 })
 
-/** An object of a few lines that unfolds to more values than there is memory. */
-const unfolding = Array.from({ length: 40 }).reduce<object>((half) => ({ left: half, right: half }), {})
+/** Three arrays that unfold to a thousand million values. */
+const unfolding = Array.from({ length: 3 }).reduce<unknown>((part) => Array(1_000).fill(part), 0)
 
 describe("the arguments in a Ledger", () => {
   const told = async (args: unknown) => {
