@@ -130,6 +130,26 @@ describe("a list in our pages", () => {
     assert.deepStrictEqual(missing("README.md", folders), [])
   })
 
+  it("names every dependency", () => {
+    const manifests = globSync(["package.json", "packages/*/package.json", "examples/**/package.json"], {
+      cwd: root,
+      exclude: (path) => path.includes("node_modules")
+    })
+    const dependencies = manifests.flatMap((manifest) => {
+      type Manifest = { readonly [field: string]: { readonly [name: string]: string } | undefined }
+      const fields = JSON.parse(read(manifest)) as Manifest
+      return ["dependencies", "peerDependencies", "devDependencies"].flatMap((field) =>
+        Object.keys(fields[field] ?? {})
+      )
+    })
+    const page = read("docs/dependencies.md")
+    const ours = /^@quiesce\//
+    assert.deepStrictEqual(
+      [...new Set(dependencies)].filter((name) => !ours.test(name) && !page.includes(`\`${name}\``)),
+      []
+    )
+  })
+
   it("names every command of the repository", () => {
     const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: { readonly [name: string]: string } }
     const page = read("CONTRIBUTING.md")
