@@ -19,8 +19,9 @@ import type * as Scope from "effect/Scope"
 import type * as AcpSession from "./AcpSession.ts"
 import * as AgentSide from "./AgentSide.ts"
 import type * as Connection from "./Connection.ts"
+import type * as Handler from "./Handler.ts"
 import { Sessions } from "./internal/sessions.ts"
-import { connect as connectSide, type Services as HandlerServices } from "./internal/side.ts"
+import { connect as connectSide } from "./internal/side.ts"
 import type * as Peer from "./Peer.ts"
 import type * as Transport from "./Transport.ts"
 import type * as Updates from "./Updates.ts"
@@ -70,7 +71,7 @@ export const connect = <E, R, E2, R2, const H extends Handlers = {}>(
 ): Effect.Effect<
   Connection.Connection<Peer.Client>,
   never,
-  Exclude<R | R2, Services | Scope.Scope> | HandlerServices<H> | Transport.Transport | Scope.Scope
+  Exclude<R | R2, Services | Scope.Scope> | Handler.Services<H> | Transport.Transport | Scope.Scope
 > =>
   Effect.gen(function*() {
     const context = yield* Effect.context<Exclude<R | R2, Services | Scope.Scope>>()
@@ -97,7 +98,7 @@ export const connect = <E, R, E2, R2, const H extends Handlers = {}>(
       "session/prompt": (request, { peer }) => sessions.prompt(request, peer),
       "session/close": ({ sessionId }) => sessions.close(sessionId)
     } satisfies AgentSide.Handlers
-    const connection = yield* connectSide<Peer.Client, HandlerServices<H>>(
+    const connection = yield* connectSide<Peer.Client, Handler.Services<H>>(
       "agent",
       { ...options.handlers, ...own },
       {}
@@ -112,5 +113,5 @@ export const layer = <E, R, E2, R2, const H extends Handlers = {}>(
 ): Layer.Layer<
   AgentSide.AgentConnection,
   never,
-  Exclude<R | R2, Services | Scope.Scope> | HandlerServices<H> | Transport.Transport
+  Exclude<R | R2, Services | Scope.Scope> | Handler.Services<H> | Transport.Transport
 > => Layer.effect(AgentSide.AgentConnection, connect(options))

@@ -103,20 +103,15 @@ export const make = (
           cwd: cwd ?? session.cwd,
           outputByteLimit
         })
-        const late = Effect.andThen(
-          cancel,
-          Effect.timeoutOption(Effect.option(Effect.interruptible(answer)), grace.grace)
-        ).pipe(
+        const lost = Effect.sync(() =>
+          call?.declareResidue({ kind: "remote", detail: "terminal/create was cancelled and not answered" })
+        )
+        const late = Effect.andThen(cancel, Effect.timeoutOption(Effect.interruptible(answer), grace.grace)).pipe(
           Effect.flatMap(Option.match({
-            onNone: () =>
-              Effect.sync(() =>
-                call?.declareResidue({ kind: "remote", detail: "terminal/create was cancelled and not answered" })
-              ),
-            onSome: Option.match({
-              onNone: () => Effect.void,
-              onSome: (made) => Schema.is(Created)(made) ? end("terminal/release", made.terminalId) : Effect.void
-            })
-          }))
+            onNone: () => lost,
+            onSome: (made) => Schema.is(Created)(made) ? end("terminal/release", made.terminalId) : Effect.void
+          })),
+          Effect.catchTags({ RequestFailed: () => Effect.void, PeerGone: () => lost })
         )
         const made = yield* Effect.onInterrupt(restore(answer), () => late)
         if (!Schema.is(Created)(made)) return yield* new InvalidAnswer({ method: "terminal/create" })

@@ -9,6 +9,7 @@ import * as Abortable from "@quiesce/core/Abortable"
 import type * as Cause from "effect/Cause"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type { Extension } from "./Peer.ts"
 
 /** A request that is being handled. */
 export interface Request<Peer> {
@@ -36,6 +37,24 @@ export type Listener<Params, Peer, R = never> = (
   params: Params,
   peer: Peer
 ) => Effect.Effect<void, unknown, R | Scope.Scope>
+
+/** Handlers by method: those of the protocol, by what they are asked and answer, and extensions. */
+export type Handlers<Params, Responses extends { readonly [M in keyof Params]: unknown }, Peer> =
+  & { readonly [M in keyof Params]?: Handler<Params[M], Responses[M], Peer, any> }
+  & { readonly [method: Extension]: Handler<unknown, unknown, Peer, any> }
+
+/** Listeners by notification. */
+export type Listeners<Params, Peer> =
+  & { readonly [M in keyof Params]?: Listener<Params[M], Peer, any> }
+  & { readonly [method: Extension]: Listener<unknown, Peer, any> }
+
+/** What the handlers or listeners of a table need, but for the scope each is given. */
+export type Services<Table> = Exclude<
+  {
+    readonly [M in keyof Table]: Table[M] extends (...args: never) => Effect.Effect<any, any, infer R> ? R : never
+  }[keyof Table],
+  Scope.Scope
+>
 
 /** A handler that is a promise function. Its signal aborts when the request is cancelled. */
 export const fromPromise = <Params, Response, Peer>(

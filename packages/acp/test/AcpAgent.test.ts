@@ -1,6 +1,6 @@
 /** Sessions: a prompt is a turn, and what becomes of one is said of the other. */
 import { assert, describe, it } from "@effect/vitest"
-import { AcpSession } from "@quiesce/acp"
+import { type AcpAgent, AcpSession, type Peer } from "@quiesce/acp"
 import { Session, SessionLog } from "@quiesce/agent"
 import { Policy } from "@quiesce/core"
 import { Effect, Fiber } from "effect"
@@ -89,6 +89,27 @@ describe("a prompt", () => {
       ])
       assert.deepStrictEqual(driver.answers("fail")[0]?.error?.data, { details: "the model is gone" })
     }))
+
+  it.effect(
+    cites("goes on beside extensions, which are cancelled like any request", "ACP-01", "ACP-09"),
+    () =>
+      Effect.gen(function*() {
+        const { driver, frames, prompt } = yield* agentWith({
+          turn: scripted([]),
+          handlers: {
+            _wait: (_: unknown, { peer }: { readonly peer: Peer.Client }) =>
+              Effect.andThen(peer.notify("_waits", {}), Effect.never),
+            // Not theirs.
+            "session/prompt": () => Effect.die("not asked")
+          } as AcpAgent.Handlers
+        })
+        yield* driver.send(request(1, "_wait"), prompt(2))
+        yield* settled
+        yield* driver.send(cancelRequest(1))
+        yield* settled
+        assert.deepStrictEqual(frames(), ["_waits undefined", "done", "2: end_turn", "1: -32800"])
+      })
+  )
 
   it.effect("of a session that is not there is refused", () =>
     Effect.gen(function*() {

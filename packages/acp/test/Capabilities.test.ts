@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ClientFiles, ClientTerminal } from "@quiesce/acp"
 import { Tool } from "@quiesce/core"
-import { Effect, Schema } from "effect"
+import { Effect, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
 import { agentWith, call, scripted, tool } from "./support/agent.ts"
@@ -118,6 +118,21 @@ describe("a command in a terminal of the client", () => {
         assert.deepStrictEqual(_meta.quiesce.residue, [
           { kind: "remote", detail: "terminal t: terminal/kill was not confirmed" },
           { kind: "remote", detail: "terminal t: terminal/release was not confirmed" }
+        ])
+      })
+  )
+
+  it.effect(
+    cites("whose terminal is not known, since the client is gone, is residue of its call", "ACP-04", "ACP-06"),
+    () =>
+      Effect.gen(function*() {
+        const { connection, driver, opened } = yield* running
+        yield* driver.hangUp
+        yield* connection.closed
+        const entries = yield* Stream.runCollect(opened.log!.read())
+        const residues = entries.flatMap(({ event }) => event._tag === "tool/result" ? event.result.residue : [])
+        assert.deepStrictEqual(residues, [
+          { kind: "remote", detail: "terminal/create was cancelled and not answered" }
         ])
       })
   )

@@ -14,12 +14,6 @@ export type Functions = {
   readonly [method: string]: ((subject: never, context: never) => Effect.Effect<any, any, any>) | undefined
 }
 
-/** What the functions of a table need, but for the scope each is given. */
-export type Services<T> = Exclude<
-  { readonly [M in keyof T]: T[M] extends (...args: never) => Effect.Effect<any, any, infer R> ? R : never }[keyof T],
-  Scope.Scope
->
-
 /** A connection over the transport at hand, which ends with the scope. */
 export const connect = <P extends Peer.Client | Peer.Agent, R>(
   side: "agent" | "client",

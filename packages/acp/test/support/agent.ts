@@ -46,6 +46,7 @@ export interface Settings {
   readonly options?: Turn.Options
   /** What is done while a session is made. */
   readonly making?: Effect.Effect<unknown, never, Scope.Scope>
+  readonly handlers?: AcpAgent.Handlers
   /** What the client says it can do. */
   readonly capabilities?: object
 }
@@ -62,6 +63,7 @@ export const agentWith = (
   {
     capabilities = everything,
     describe,
+    handlers = {},
     limits = {},
     making = Effect.void,
     options,
@@ -88,7 +90,8 @@ export const agentWith = (
         session: Layer.mergeAll(registry, log, Layer.effectDiscard(making)),
         turn,
         describe,
-        options
+        options,
+        handlers
       } as never) as never,
       limits
     )
