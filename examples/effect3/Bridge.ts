@@ -29,10 +29,12 @@ export const standard = <A, I>(schema: Schema.Schema<A, I>) => {
  * have run; what it fails with is thrown as it is.
  */
 export const body = async <A, E>(effect: Effect.Effect<A, E>, signal: AbortSignal): Promise<A> => {
+  // Effect would begin all the same, and run until it first waits.
+  signal.throwIfAborted()
   const exit = await Effect.runPromiseExit(effect, { signal })
   if (Exit.isSuccess(exit)) return exit.value
-  // Only interrupted, so nothing has gone wrong: this is the abort itself.
-  if (Cause.isInterruptedOnly(exit.cause)) throw signal.reason
+  // Only interrupted, and by us, so nothing has gone wrong: this is the abort itself.
+  if (signal.aborted && Cause.isInterruptedOnly(exit.cause)) throw signal.reason
   throw Cause.squash(exit.cause)
 }
 

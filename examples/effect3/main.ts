@@ -88,6 +88,20 @@ const program = Effect.gen(function*() {
   const cancelled = yield* Fiber.join(waiting)
   assert(cancelled._tag === "Failure")
   console.log("cancelled:", cancelled.error.code, cancelled.dispatched)
+
+  // A body that is reached too late does nothing, and one that interrupts itself has not been cancelled by us.
+  const done = [...events]
+  const late = yield* Effect.flip(Effect.tryPromise({
+    try: () => body(note("begun too late"), AbortSignal.abort("it was over")),
+    catch: (reason) => reason
+  }))
+  assert.equal(late, "it was over")
+  assert.deepEqual(events, done)
+  const given = yield* Effect.flip(Effect.tryPromise({
+    try: () => body(Effect.interrupt, new AbortController().signal),
+    catch: (reason) => reason
+  }))
+  assert.match(String(given), /InterruptedException/)
 }).pipe(Effect.ensuring(Effect.promise(() => toolbox.close())))
 
 await Effect.runPromise(program)

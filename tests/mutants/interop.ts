@@ -415,6 +415,22 @@ const effect3: ReadonlyArray<Mutant> = [
     test: { file: `${test}/effect3.test.ts`, title: "cancellation crosses both ways and is awaited" }
   },
   {
+    name: "a body on Effect 3 begins although its call is over",
+    clause: "PROMISE-05",
+    file: "examples/effect3/Bridge.ts",
+    find: "  signal.throwIfAborted()\n",
+    replace: "",
+    test: { file: `${test}/effect3.test.ts`, title: "cancellation crosses both ways and is awaited" }
+  },
+  {
+    name: "a body on Effect 3 that interrupts itself throws the reason of an abort that never was",
+    clause: "PROMISE-05",
+    file: "examples/effect3/Bridge.ts",
+    find: "signal.aborted && Cause.isInterruptedOnly",
+    replace: "Cause.isInterruptedOnly",
+    test: { file: `${test}/effect3.test.ts`, title: "cancellation crosses both ways and is awaited" }
+  },
+  {
     name: "a schema of Effect 3 tells one issue of several",
     clause: "PROMISE-05",
     file: "examples/effect3/Bridge.ts",
