@@ -354,6 +354,14 @@ const floods: ReadonlyArray<Mutant> = [
     test: { file: unread, title: "2025-11-25 > counts as gone when it takes nothing for a minute" }
   },
   {
+    name: "each call that ends asks all the others",
+    clause: "MCP-03",
+    file: `${src}/internal/inFlight.ts`,
+    find: "if (this.#working > 0) return",
+    replace: "if (this.working.length > 0) return",
+    test: { file: `${test}/internal/inFlight.test.ts`, title: "are quiet as soon as the last of thousands is" }
+  },
+  {
     name: "what a handler asks without naming its request is nobody's",
     clause: "MCP-04",
     file: `${src}/internal/connection.ts`,

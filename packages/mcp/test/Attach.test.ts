@@ -181,6 +181,27 @@ describe("tools attached to a server that somebody else connects", () => {
       )
   )
 
+  it.effect("follow the registry also where one of them has a name that the server has", () =>
+    served(() =>
+      Effect.gen(function*() {
+        const server = official()
+        const errors: Array<string> = []
+        server.server.onerror = ({ message }) => void errors.push(message)
+        const peer = new Peer()
+        yield* Attach.connect(server, new StdioServerTransport(peer.input, peer.output))
+        peer.send(initialize(), { jsonrpc: "2.0", method: "notifications/initialized" })
+        yield* answerTo(peer, "init")
+        const registry = yield* ToolRegistry.ToolRegistry
+        const changed = Effect.promise(() => peer.frame(({ method }) => method === "notifications/tools/list_changed"))
+        yield* Effect.forEach(["own", "another"], (name) => registry.register(Bodies.tool(name)))
+        yield* changed
+        peer.send(call(revision, 1, "own"), call(revision, 2, "another"))
+        assert.strictEqual((yield* answerTo(peer, 1)).result.content[0].text, "its own")
+        assert.strictEqual((yield* answerTo(peer, 2)).result.content[0].text, "null")
+        assert.match(errors[0]!, /own is already registered/)
+      })
+    ))
+
   it.effect("leave it when the scope closes", () =>
     served(() =>
       Effect.gen(function*() {

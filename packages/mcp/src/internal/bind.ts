@@ -68,7 +68,7 @@ const bindServer = (server: Server, tools: Tools.Tools, find: Find): () => void 
 /** The SDK tells its clients of each tool that is added or removed. */
 const bindMcpServer = (server: McpServer, tools: Tools.Tools, find: Find): () => void => {
   const registered = new Map<string, RegisteredTool>()
-  const sync = () => {
+  const sync = (failed: (error: unknown) => void) => {
     const schemas = tools.schemas()
     const names = new Set(schemas.map(({ name }) => name))
     for (const [name, tool] of registered) {
@@ -79,18 +79,19 @@ const bindMcpServer = (server: McpServer, tools: Tools.Tools, find: Find): () =>
     for (const { description, inputSchema, name } of schemas) {
       if (registered.has(name)) continue
       const config = { description, inputSchema: unchecked(Results.objectSchema(inputSchema)) }
-      registered.set(
-        name,
-        server.registerTool(
-          name,
-          config,
-          (args, context) => answer(tools, { name, arguments: args }, context, find)
-        )
-      )
+      const handler = (args: unknown, context: ServerContext) => answer(tools, { name, arguments: args }, context, find)
+      try {
+        registered.set(name, server.registerTool(name, config, handler))
+      } catch (error) {
+        failed(error)
+      }
     }
   }
-  sync()
-  const stop = tools.onChange(sync)
+  sync((error) => {
+    throw error
+  })
+  // The server may have a tool of that name, which stays; the others are served, and a later change tries again.
+  const stop = tools.onChange(() => sync((error) => server.server.onerror?.(error as Error)))
   return () => {
     stop()
     for (const tool of registered.values()) tool.remove()

@@ -57,6 +57,8 @@ export class InFlight {
   readonly #waiters = new Set<() => void>()
   #keys = 0
   #worked = false
+  /** How many calls are not quiet: thousands may end at once, and each end asks. */
+  #working = 0
   #closed: { readonly cause: unknown } | undefined
 
   get size(): number {
@@ -132,6 +134,7 @@ export class InFlight {
     if (entry !== undefined) {
       entry.work = work
       entry.worked = this.#worked = true
+      this.#working++
     }
     return entry
   }
@@ -139,6 +142,7 @@ export class InFlight {
   /** Says that its work is quiet. One that was not cancelled is still to be answered. */
   end(entry: Entry): void {
     entry.work = undefined
+    this.#working--
     if (entry.cancelled) this.#forget(entry)
     for (const waiter of this.#waiters) waiter()
   }
@@ -160,9 +164,9 @@ export class InFlight {
   /** Waits until no work is left. */
   get whenQuiet(): Effect.Effect<void> {
     return Effect.callback((resume) => {
-      if (this.working.length === 0) return resume(Effect.void)
+      if (this.#working === 0) return resume(Effect.void)
       const waiter = () => {
-        if (this.working.length > 0) return
+        if (this.#working > 0) return
         this.#waiters.delete(waiter)
         resume(Effect.void)
       }

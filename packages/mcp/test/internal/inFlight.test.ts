@@ -1,0 +1,34 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { cites } from "../../../../tests/conformance/cites.ts"
+import { InFlight } from "../../src/internal/inFlight.ts"
+
+/** A table with so many calls, all of which are to end. */
+const closing = (calls: number) => {
+  const inFlight = new InFlight()
+  const entries = Array.from({ length: calls }, (_, id) => {
+    const { key } = inFlight.accept({ id, method: "tools/call" })!
+    return inFlight.begin(key, { callId: `${id}`, name: "tool" })!
+  })
+  inFlight.close(new Error("the end"))
+  return { inFlight, entries }
+}
+
+describe("the requests in flight", () => {
+  it.live(cites("are quiet as soon as the last of thousands is", "MCP-03", "MCP-11"), () =>
+    Effect.gen(function*() {
+      const { entries, inFlight } = closing(10_000)
+      let quiet = false
+      const waiting = yield* Effect.forkChild(
+        Effect.tap(inFlight.whenQuiet, () => Effect.sync(() => quiet = true)),
+        { startImmediately: true }
+      )
+      // Asked of all of them at each end, this takes ten seconds and more.
+      for (const entry of entries.slice(1)) inFlight.end(entry)
+      yield* Effect.yieldNow
+      assert.isFalse(quiet)
+      inFlight.end(entries[0]!)
+      yield* Fiber.join(waiting)
+      assert.deepStrictEqual([inFlight.size, inFlight.working], [0, []])
+    }), 5_000)
+})
