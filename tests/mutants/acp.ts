@@ -374,6 +374,22 @@ const faulty: ReadonlyArray<Mutant> = [
     }
   },
   {
+    name: "a terminal of a client that is gone is nobody's",
+    clause: "ACP-04",
+    file: `${src}/ClientTerminal.ts`,
+    find: "PeerGone: () => lost })",
+    replace: "PeerGone: () => Effect.void })",
+    test: { file: `${test}/Capabilities.test.ts`, title: "whose terminal is not known, since the client is gone" }
+  },
+  {
+    name: "extensions take the place of an agent's own methods",
+    clause: "ACP-09",
+    file: `${src}/AcpAgent.ts`,
+    find: "{ ...options.handlers, ...own }",
+    replace: "{ ...own, ...options.handlers }",
+    test: { file: agents, title: "goes on beside extensions, which are cancelled like any request" }
+  },
+  {
     name: "session/cancel meets what ends a terminal",
     clause: "ACP-04",
     file: `${src}/ClientTerminal.ts`,

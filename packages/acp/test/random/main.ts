@@ -4,7 +4,7 @@
  *
  * The last line printed is `N connections, N faults`.
  */
-import { Effect } from "effect"
+import { Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -20,10 +20,19 @@ const page = (done: { readonly requests: number; readonly frames: number; readon
   [
     "# Connections at random",
     "",
-    "What `npm run connections` did last, and what it found. A connection is made of a seed: its peer sends requests, cancels,",
-    "duplicates, answers and `session/cancel` in chunks of any kind, to handlers that tell, ask, fail, wait and leave things",
-    "behind that go on to tell, and then the connection is closed in the middle of all that. Each request has one answer then, and",
-    "nothing was sent of it after that. The tests run some of them each time.",
+    "What `npm run connections` did last, and what it found. A connection is made of a seed, and is of one of two kinds.",
+    "",
+    "Requests: a raw peer sends them, cancels them, uses their ids again, answers what it was and was not asked, and sends",
+    "`session/cancel`, in chunks of any kind, to handlers that tell, ask, fail, wait and leave things behind that go on to tell.",
+    "Then the connection is closed in the middle of all that. Each request that was read has one answer, and nothing was sent of it",
+    "behind that.",
+    "",
+    "Sessions: prompts with calls that wait, fail, clean up, ask for permission and run commands in terminals, to a client that",
+    "answers late, twice, with nonsense or not at all, and stops them in any way at any moment; some end by a close. Each prompt has",
+    "one answer, each call that the client was told of has ended by then, each terminal was released, once, nothing that needs",
+    "permission began without it, nothing came when nothing was asked any more, and all of it is what the protocol's schema says.",
+    "",
+    "The tests run some of them each time.",
     "",
     `- ${runs.toLocaleString("en")} connections, of the seeds \`${seed} 0\` to \`${seed} ${runs - 1}\``,
     `- ${done.requests.toLocaleString("en")} requests of the peer`,
@@ -52,4 +61,5 @@ const main = Effect.gen(function*() {
   process.exitCode = done.faults === 0 ? 0 : 1
 })
 
-await Effect.runPromise(Effect.provide(main, TestClock.layer()))
+// What a connection logs of a peer that misbehaves is no news here.
+await Effect.runPromise(Effect.provide(main, [TestClock.layer(), Logger.layer([])]))

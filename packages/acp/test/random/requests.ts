@@ -112,8 +112,9 @@ const faultsOf = ({ received, sent }: Told): ReadonlyArray<string> => {
     }
   }
   // What a connection has not read when it is closed is nobody's: the last ones, if any.
-  const read = sent.slice(0, answers.length)
-  if (`${read.sort()}` !== `${answers.sort()}`) faults.push(`requests ${read} were answered by ${answers}`)
+  const read = JSON.stringify(sent.slice(0, answers.length).sort())
+  const told = JSON.stringify(answers.sort())
+  if (read !== told) faults.push(`requests ${read} were answered by ${told}`)
   return faults
 }
 

@@ -19,6 +19,14 @@ const sdk = await Suite.run(programs.sdk, { told: say("sdk ") })
 
 const cell = ({ fault }: Suite.Outcome): string => fault ?? "holds"
 
+/** Rows of cells, the first of which are their heads, as the formatter leaves them. */
+const table = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
+  const widths = rows[0]!.map((_, column) => Math.max(3, ...rows.map((row) => row[column]!.length)))
+  const line = (row: ReadonlyArray<string>) => `| ${row.map((text, n) => text.padEnd(widths[n]!)).join(" | ")} |`
+  const [heads, ...rest] = rows
+  return [line(heads!), line(widths.map((width) => "-".repeat(width))), ...rest.map(line)]
+}
+
 const page = [
   "# What agents do when they are cancelled",
   "",
@@ -28,11 +36,15 @@ const page = [
   "signal, `session/cancel` aborts, calls are awaited. To put it to yours: `quiesce-acp-suite -- COMMAND`; what it has to offer is",
   "said in [Suite](reference/acp/Suite.md).",
   "",
-  "| | case | `@quiesce/acp` | the SDK alone |",
-  "| --- | --- | --- | --- |",
-  ...ours.map((outcome, index) =>
-    `| ${outcome.number} | \`${outcome.name}\`: ${outcome.title} | ${cell(outcome)} | ${cell(sdk[index]!)} |`
-  ),
+  ...table([
+    ["", "case", "`@quiesce/acp`", "the SDK alone"],
+    ...ours.map((outcome, index) => [
+      `${outcome.number}`,
+      `\`${outcome.name}\`: ${outcome.title}`,
+      cell(outcome),
+      cell(sdk[index]!)
+    ])
+  ]),
   "",
   taken(`@agentclientprotocol/sdk ${version}`),
   ""

@@ -134,6 +134,10 @@ export const connected = <P, R>(
     const scope = yield* Scope.make()
     // The driver hangs up first: it answers nothing any more, and nobody is to wait for that.
     yield* Effect.addFinalizer(() => Effect.andThen(theirs.close, Scope.close(scope, Exit.void)))
+    // Whatever a test is about: what is sent is what the protocol's schema says.
+    yield* Effect.addFinalizer(() =>
+      driver.faults.length === 0 ? Effect.void : Effect.die(new Error(`by the schema: ${driver.faults.join(", ")}`))
+    )
     const connection = yield* connect.pipe(
       Effect.provideService(Transport.Transport, {
         ...ours,
