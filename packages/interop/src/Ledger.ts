@@ -23,7 +23,8 @@ export interface Entry {
 export interface Ledger extends Face.Face {
   /**
    * Every call made through the ledger, in the order in which they were made, once all of them are quiet: also those
-   * that begin during the wait.
+   * that begin during the wait. Inside of one of them it waits for itself; a host that runs there has a ledger of its own,
+   * around `Face.inside`.
    */
   readonly settled: () => Promise<ReadonlyArray<Entry>>
 }

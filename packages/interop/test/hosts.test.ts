@@ -36,6 +36,19 @@ describe("a module of @quiesce/interop", () => {
     })
   }
 
+  it("is told of in the guide by the versions of the hosts that the tests are run with", () => {
+    const read = (file: string) => readFileSync(join(src, file), "utf8")
+    const versions = JSON.parse(read("../package.json")).devDependencies as Readonly<Record<string, string>>
+    const { effect } = JSON.parse(read("../../../package.json")).devDependencies as { readonly effect: string }
+    const guide = read("../../../docs/guide/sdks.md")
+    for (
+      const [host, version] of Object.values(hosts).map((host) => [host, versions[host]]).concat([["effect", effect]])
+    ) {
+      assert.include(guide, `${host} ${version}`)
+    }
+    assert.include(guide, `effect@${effect}`)
+  })
+
   it(cites("has hosts that nobody has to install", "PROMISE-02"), () => {
     const manifest = JSON.parse(readFileSync(join(src, "../package.json"), "utf8")) as {
       readonly dependencies?: object
