@@ -155,9 +155,7 @@ function* review(call: Call, post: Policy.Post, outcome: Outcome.Outcome): Effec
 function* apply(call: Call, outcome: Outcome.Outcome, review: Policy.Review): Effect.fn.Return<Outcome.Outcome> {
   const { contexts: deferred } = call
   try {
-    const given = review.contexts ?? []
-    if (!Array.isArray(given)) throw new TypeError("post-policy gave contexts that are no array")
-    const contexts = Array.from(given as ReadonlyArray<Json>, (context) => snapshot(context))
+    const contexts = contextsOf(review)
     if (review._tag === "Block") {
       const blocked = Outcome.blocked(String(review.feedback))
       call.reviewedContexts = Object.freeze(contexts)
@@ -179,6 +177,13 @@ function* apply(call: Call, outcome: Outcome.Outcome, review: Policy.Review): Ef
   } catch (thrown) {
     return Outcome.policyFailed(thrown)
   }
+}
+
+const contextsOf = (review: Policy.Review): ReadonlyArray<Json> => {
+  const { contexts } = review
+  if (contexts === undefined || contexts === null) return Outcome.none
+  if (!Array.isArray(contexts)) throw new TypeError("post-policy gave contexts that are no array")
+  return Array.from(contexts as ReadonlyArray<Json>, (context) => snapshot(context))
 }
 
 /** The outcome stands, and is published once nothing of the call is alive. */
