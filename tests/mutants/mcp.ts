@@ -341,9 +341,25 @@ const floods: ReadonlyArray<Mutant> = [
     name: "progress is reported to a client that does not read",
     clause: "MCP-11",
     file: `${src}/internal/stdioWire.ts`,
-    find: "if (this.full && Message.isNotification(message) && message.method === \"notifications/progress\") return",
+    find: "if (this.full && Message.isProgress(message)) return",
     replace: "",
-    test: { file: unread, title: "2026-07-28 > is told of progress as far as it reads" }
+    test: { file: unread, title: "asked for, in 2026-07-28 > is told of progress as far as it reads" }
+  },
+  {
+    name: "progress is reported to a response that nobody reads",
+    clause: "MCP-11",
+    file: `${src}/internal/unread.ts`,
+    find: "if (this.#events >= maxEvents) return false",
+    replace: "",
+    test: { file: unread, title: "over HTTP, in 2025-11-25 > is told of progress as far as it reads" }
+  },
+  {
+    name: "an exchange reports progress to a response that nobody reads",
+    clause: "MCP-11",
+    file: `${src}/HttpServer.ts`,
+    find: "if (Message.isProgress(message)) return unread.report() ? message : undefined\n",
+    replace: "",
+    test: { file: unread, title: "over HTTP, in 2026-07-28 > is told of progress as far as it reads" }
   },
   {
     name: "a client that is stuck keeps its calls",

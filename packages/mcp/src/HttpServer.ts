@@ -32,6 +32,7 @@ import * as Results from "./internal/results.ts"
 import { Session } from "./internal/session.ts"
 import { Sessional } from "./internal/sessional.ts"
 import * as Tools from "./internal/tools.ts"
+import { Unread } from "./internal/unread.ts"
 import type { ServerOptions } from "./ServerOptions.ts"
 
 export interface Options extends ServerOptions {
@@ -69,6 +70,14 @@ export interface Shape {
   readonly sessions: Effect.Effect<number>
 }
 
+/** A request of a stateless revision. */
+interface Exchange {
+  readonly inFlight: InFlight
+  readonly unread: Unread
+}
+
+const newExchange = (): Exchange => ({ inFlight: new InFlight(), unread: new Unread() })
+
 export class HttpServer extends Context.Service<HttpServer, Shape>()("@quiesce/mcp/HttpServer") {}
 
 /** Something that has requests in flight and can be ended. */
@@ -102,14 +111,14 @@ export const make = Effect.fnUntraced(function*(
 
   // A server of one exchange has nobody to tell of changes: those who asked for them are told by `notify`.
   const still: Tools.Tools = { ...tools, onChange: () => () => undefined }
-  const exchanges = new WeakMap<Request, InFlight>()
+  const exchanges = new WeakMap<Request, Exchange>()
   const modern = createMcpHandler(
     ({ requestInfo }) => {
-      const inFlight = exchanges.get(requestInfo as Request) ?? new InFlight()
-      return Factory.speaking(
-        Factory.make(options, still, Bind.unguarded(inFlight)),
-        (message) => Message.isResponse(message) && !inFlight.worked ? Message.sayable(message, message.id!) : message
-      )
+      const { inFlight, unread } = exchanges.get(requestInfo as Request) ?? newExchange()
+      return Factory.speaking(Factory.make(options, still, Bind.unguarded(inFlight)), (message) => {
+        if (Message.isProgress(message)) return unread.report() ? message : undefined
+        return Message.isResponse(message) && !inFlight.worked ? Message.sayable(message, message.id!) : message
+      })
     },
     { legacy: "reject", maxRequestBodySize: limits.maxBodyBytes }
   )
@@ -117,7 +126,8 @@ export const make = Effect.fnUntraced(function*(
 
   /** A request of a stateless revision: its own id space, ended by whoever is first. */
   const exchange = async (request: Request, body: unknown, { authInfo, signal }: HandleOptions): Promise<Response> => {
-    const inFlight = new InFlight()
+    const made = newExchange()
+    const { inFlight, unread } = made
     const controller = new AbortController()
     const end = (cause: unknown) => {
       inFlight.close(cause)
@@ -125,14 +135,18 @@ export const make = Effect.fnUntraced(function*(
     }
     const { headers, method, url } = request
     const inner = new Request(url, { method, headers, signal: controller.signal })
-    exchanges.set(inner, inFlight)
+    exchanges.set(inner, made)
     const release = track({ inFlight, end })
     const deafen = listen([[request.signal, () => end(Cancelled.connectionClosed())], [signal, end]])
     const response = await modern.fetch(inner, { parsedBody: body, ...(authInfo === undefined ? {} : { authInfo }) })
-    return Http.watch(response, () => {
-      deafen()
-      release()
-    }, () => end(Cancelled.connectionClosed()))
+    return Http.watch(response, {
+      over: () => {
+        deafen()
+        release()
+      },
+      dropped: () => end(Cancelled.connectionClosed()),
+      read: unread.read
+    })
   }
 
   /** A request, or several, of an older revision, in a session or alone. */
@@ -150,15 +164,16 @@ export const make = Effect.fnUntraced(function*(
       const { code, message } = Results.duplicate()
       return Http.refuse(400, code, message, taken)
     }
-    const { cancel, response } = session.handle(request, body, authInfo)
+    const { cancel, read, response } = session.handle(request, body, authInfo)
     const dropped = () => {
       if (options.dropped === "cancel") cancel(Cancelled.connectionClosed())
     }
     const deafen = listen([[request.signal, dropped], [signal, cancel]])
-    return Http.watch(await response, () => {
+    const ended = () => {
       deafen()
       over()
-    }, dropped)
+    }
+    return Http.watch(await response, { over: ended, dropped, read })
   }
 
   const connect = async (session: Session): Promise<McpServer | Server> => {

@@ -7,7 +7,7 @@ import { Client, HttpServer, NodeHttp } from "@quiesce/mcp"
 import { Effect, Layer, type Scope } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { createServer, request as httpRequest } from "node:http"
+import { createServer, type IncomingMessage, request as httpRequest } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { cites } from "../../../tests/conformance/cites.ts"
 import * as Bodies from "./support/bodies.ts"
@@ -135,11 +135,17 @@ describe("a server behind node:http", () => {
                 JSON.stringify(subscription)
               )
             ]
-            for (const request of listening) {
-              request.on("error", () => undefined)
-              const [response] = yield* Effect.promise(() => once(request, "response"))
-              assert.strictEqual(response.statusCode, 200)
-            }
+            // All at once: the second may be answered first.
+            const responses = yield* Effect.promise(() =>
+              Promise.all(
+                listening.map(async (request): Promise<IncomingMessage> => {
+                  request.on("error", () => undefined)
+                  const [response] = await once(request, "response")
+                  return response
+                })
+              )
+            )
+            for (const { statusCode } of responses) assert.strictEqual(statusCode, 200)
             assert.strictEqual(sockets.size, 2)
             for (const request of listening) request.destroy()
             yield* gone(sockets)

@@ -1,11 +1,13 @@
 /** What becomes of a client that asks, and does not read. */
 import { assert, describe, it } from "@effect/vitest"
 import { Observer, Tool, ToolRegistry } from "@quiesce/core"
+import { HttpServer } from "@quiesce/mcp"
 import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { cites } from "../../../tests/conformance/cites.ts"
 import * as Bodies from "./support/bodies.ts"
 import { call, cancel, open, type Peer, type Revision, revisions } from "./support/peer.ts"
+import { headersOf, Reading, web } from "./support/web.ts"
 
 const maxUnreadBytes = 100_000
 const text = "x".repeat(10_000)
@@ -17,7 +19,7 @@ const chatty = Tool.make("chatty", {
   render: (text) => [{ type: "text", text }],
   execute: (_, call) =>
     Effect.sync(() => {
-      for (let progress = 1; progress <= 1_000; progress++) call.progress({ progress, message: text })
+      for (let progress = 1; progress <= 2_000; progress++) call.progress({ progress, message: text })
       return "said"
     })
 })
@@ -119,7 +121,7 @@ for (const revision of revisions) {
       () =>
         Effect.scoped(Effect.gen(function*() {
           const { peer } = yield* unread(revision)
-          for (let n = 0; n < 100; n++) {
+          for (let n = 0; n < 80; n++) {
             peer.send(...Array.from({ length: 60 }, () => "{"))
             yield* turn
           }
@@ -127,7 +129,7 @@ for (const revision of revisions) {
           peer.output.resume()
           peer.send(echo(revision, 1))
           yield* Effect.promise(() => peer.answer(1))
-          assert.strictEqual(peer.frames.filter(({ error }) => error?.code === -32700).length, 6_000)
+          assert.strictEqual(peer.frames.filter(({ error }) => error?.code === -32700).length, 4_800)
         }))
     )
 
@@ -165,6 +167,36 @@ for (const revision of revisions) {
           assert.deepStrictEqual(bodies.quiet, ["w"])
           assert.strictEqual((bodies.reasons.get("w") as Error).message, "the connection was closed")
         }))
+    )
+  })
+}
+
+for (const revision of revisions) {
+  describe(`a client that does not read its response over HTTP, in ${revision}`, () => {
+    it.effect(
+      cites("is told of progress as far as it reads, and of the answer", "MCP-11"),
+      () =>
+        Effect.gen(function*() {
+          const { handle } = yield* HttpServer.make({ name: "", version: "" })
+          const client = web({ handle } as HttpServer.Shape)
+          const session = yield* Effect.promise(() => client.open(revision))
+          const frame = call(revision, 1, "chatty")
+          const request = new Request("http://localhost/mcp", {
+            method: "POST",
+            headers: headersOf(frame, session),
+            body: JSON.stringify(frame)
+          })
+          const response = yield* Effect.promise(() => handle(request))
+          const { whenIdle } = yield* ToolRegistry.ToolRegistry
+          for (let n = 0; n < 100; n++) yield* turn
+          yield* whenIdle
+          const reading = new Reading(response)
+          yield* Effect.promise(() => reading.ended)
+          const { length } = reading.frames
+          assert.strictEqual(reading.frames[length - 1]!.result.content[0].text, "said")
+          assert.isAbove(length, 100)
+          assert.isBelow(length, 1_100)
+        }).pipe(Effect.scoped, Effect.provide(ToolRegistry.layer([chatty])))
     )
   })
 }

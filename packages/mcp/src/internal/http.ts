@@ -81,8 +81,17 @@ export const readBody = async (
   return { body }
 }
 
-/** The same response; `over` once its stream has been read to the end or is read no more, and `dropped` before the latter. */
-export const watch = (response: Response, over: () => void, dropped: () => void = () => undefined): Response => {
+/** Who is told of how a response is read. */
+export interface Watching {
+  /** Its stream has been read to the end, or is read no more; `dropped` comes before the latter. */
+  readonly over: () => void
+  readonly dropped: () => void
+  /** An event was read. */
+  readonly read: () => void
+}
+
+/** The same response, watched. */
+export const watch = (response: Response, { dropped, over, read }: Watching): Response => {
   // What is no stream is there as a whole.
   if (response.body === null || response.headers.get("content-type")?.startsWith("text/event-stream") !== true) {
     over()
@@ -93,7 +102,10 @@ export const watch = (response: Response, over: () => void, dropped: () => void 
     pull: async (controller) => {
       try {
         const { done, value } = await reader.read()
-        if (value !== undefined) controller.enqueue(value)
+        if (value !== undefined) {
+          read()
+          controller.enqueue(value)
+        }
         if (!done) return
         over()
         controller.close()

@@ -34,6 +34,9 @@ export const isNotification = (message: unknown): message is Notification =>
 export const isResponse = (message: unknown): message is { readonly id: Id | null | undefined } =>
   isRecord(message) && !("method" in message) && ("result" in message || "error" in message)
 
+export const isProgress = (message: unknown): boolean =>
+  isNotification(message) && message.method === "notifications/progress"
+
 /** The id of what cannot be read otherwise, so that its refusal finds who sent it. */
 export const idOf = (value: unknown): Id | null =>
   isRecord(value) && "method" in value && isId(value["id"]) ? value["id"] : null

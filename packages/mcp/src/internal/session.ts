@@ -10,11 +10,13 @@ import * as Cancelled from "../Cancelled.ts"
 import { Connection } from "./connection.ts"
 import type { Entry } from "./inFlight.ts"
 import * as Message from "./message.ts"
+import { Unread } from "./unread.ts"
 
 /** The requests of one POST. */
 interface Post {
   readonly open: Set<Message.Id>
   readonly cancelled: Array<Message.Id>
+  readonly unread: Unread
   /** Why all of it was cancelled, which may be before the transport has handed its requests on. */
   cause?: { readonly cause: unknown }
 }
@@ -45,6 +47,11 @@ export class Session {
         }
       }
     )
+    const send = this.#transport.send.bind(this.#transport)
+    this.#transport.send = async (message, options) => {
+      const post = this.#posts.get(options?.relatedRequestId ?? "")
+      if (post === undefined || !Message.isProgress(message) || post.unread.report()) await send(message, options)
+    }
     this.connection = new Connection(this.#transport, {
       arrived: (entry) => this.#arrived(entry),
       over: (entry) => this.#over(entry)
@@ -69,9 +76,17 @@ export class Session {
     request: Request,
     body: unknown,
     authInfo: AuthInfo | undefined
-  ): { readonly response: Promise<Response>; readonly cancel: (cause: unknown) => void } {
+  ): {
+    readonly response: Promise<Response>
+    readonly cancel: (cause: unknown) => void
+    readonly read: () => void
+  } {
     const messages = Array.isArray(body) ? body : [body]
-    const post: Post = { open: new Set(messages.filter(Message.isRequest).map(({ id }) => id)), cancelled: [] }
+    const post: Post = {
+      open: new Set(messages.filter(Message.isRequest).map(({ id }) => id)),
+      cancelled: [],
+      unread: new Unread()
+    }
     for (const id of post.open) this.#posts.set(id, post)
     const response = this.#transport.handleRequest(request, {
       ...(body === undefined ? {} : { parsedBody: body }),
@@ -79,6 +94,7 @@ export class Session {
     })
     return {
       response: response.finally(() => this.#settle(post)),
+      read: post.unread.read,
       cancel: (cause) => {
         post.cause ??= { cause }
         for (const id of post.open) this.connection.cancel(id, cause)

@@ -96,7 +96,7 @@ export class StdioWire implements Transport, Flow {
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closed) return
     // The next report says all that this one does.
-    if (this.full && Message.isNotification(message) && message.method === "notifications/progress") return
+    if (this.full && Message.isProgress(message)) return
     this.#output.write(`${JSON.stringify(message)}\n`, this.#written)
   }
 
