@@ -4,7 +4,8 @@
  *
  * 1. Each prompt is answered once, and where nothing is asked any more nothing is told.
  * 2. Each call that the client was told of has ended, by what it was told, when its prompt is answered.
- * 3. Each terminal that there is was released, once, and each body that needs permission has begun by an answer that gives it.
+ * 3. Each terminal that there is was released, once, or it is said of its call that there may be one: it came when nobody waited
+ *    for it any more. Each body that needs permission has begun by an answer that gives it.
  * 4. A request of ours is cancelled at most once, and everything that is sent is what the protocol's schema says.
  */
 import { ClientTerminal } from "@quiesce/acp"
@@ -170,9 +171,11 @@ export const sessions: Effect.Effect<Outcome, never, Scope.Scope> = Effect.gen(f
     if (method === "terminal/release") released.set(params.terminalId, (released.get(params.terminalId) ?? 0) + 1)
   }
   if (live.size > 0) faults.push(`prompts ${[...live].join(", ")} were not answered`)
-  for (const terminal of terminals) {
-    if (released.get(terminal) !== 1) faults.push(`${terminal} was released ${released.get(terminal) ?? 0} times`)
-  }
+  for (const [terminal, times] of released) if (times > 1) faults.push(`${terminal} was released ${times} times`)
+  const left = [...terminals].filter((terminal) => !released.has(terminal))
+  const known = received.flatMap(({ params }) => params?.update?._meta?.quiesce?.residue ?? [])
+    .filter(({ detail }) => detail.startsWith("terminal/create"))
+  if (left.length > known.length) faults.push(`${left.join(", ")} are left, and ${known.length} of them known`)
   if (begun > granted) faults.push(`${begun} calls began, and ${granted} were allowed`)
   return { requests: prompts, frames: received.length, faults: [...faults, ...driver.faults] }
 })

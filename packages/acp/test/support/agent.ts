@@ -3,7 +3,7 @@ import { AcpAgent, type Limits, type Peer, Permission, type Transport } from "@q
 import { Session, SessionLog, Turn } from "@quiesce/agent"
 import { type Policy, Tool, ToolRegistry } from "@quiesce/core"
 import { Effect, Layer, Schema, type Scope } from "effect"
-import { connected, notification, request, settled } from "./driver.ts"
+import { connected, notification, request, until } from "./driver.ts"
 
 /** What the model says in each step of each turn. It stops when the script does. */
 export type Script = ReadonlyArray<Turn.Assistant>
@@ -100,9 +100,9 @@ export const agentWith = (
       protocolVersion: 1,
       clientCapabilities: capabilities
     }))
-    yield* settled
+    yield* until("it is initialized", () => driver.answers("init").length > 0)
     yield* driver.send(request("new", "session/new", { cwd: "/tmp", mcpServers: [] }))
-    yield* settled
+    yield* until("there is a session", () => driver.answers("new").length > 0)
     const sessionId = driver.answers("new")[0]?.result.sessionId as string
     return {
       ...setup,
