@@ -100,7 +100,7 @@ const copyObject = (value: object, walk: Walk): Json => {
   return Object.freeze(result)
 }
 
-/** All of its own. Asked for one kind at a time, which the engine answers three times as fast as `Reflect.ownKeys`. */
+/** All of its own. Asked for one kind at a time: `Reflect.ownKeys` takes more than twice as long. */
 const countKeys = (value: object): number =>
   Object.getOwnPropertyNames(value).length + Object.getOwnPropertySymbols(value).length
 
