@@ -239,7 +239,7 @@ const moments: ReadonlyArray<Mutant> = [
   {
     name: "an abort is lost while the request is read",
     clause: "MCP-10",
-    file: `${src}/HttpServer.ts`,
+    file: `${src}/internal/http.ts`,
     find: "if (signal?.aborted === true) listener()",
     replace: "",
     test: { file: http, title: "2026-07-28 > hears of an abort at every moment" }

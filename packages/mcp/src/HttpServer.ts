@@ -137,7 +137,7 @@ export const make = Effect.fnUntraced(function*(
     const inner = new Request(url, { method, headers, signal: controller.signal })
     exchanges.set(inner, made)
     const release = track({ inFlight, end })
-    const deafen = listen([[request.signal, () => end(Cancelled.connectionClosed())], [signal, end]])
+    const deafen = Http.listen([[request.signal, () => end(Cancelled.connectionClosed())], [signal, end]])
     const response = await modern.fetch(inner, { parsedBody: body, ...(authInfo === undefined ? {} : { authInfo }) })
     return Http.watch(response, {
       over: () => {
@@ -168,7 +168,7 @@ export const make = Effect.fnUntraced(function*(
     const dropped = () => {
       if (options.dropped === "cancel") cancel(Cancelled.connectionClosed())
     }
-    const deafen = listen([[request.signal, dropped], [signal, cancel]])
+    const deafen = Http.listen([[request.signal, dropped], [signal, cancel]])
     const ended = () => {
       deafen()
       over()
@@ -282,20 +282,6 @@ export const make = Effect.fnUntraced(function*(
 
 export const layer = (options: Options): Layer.Layer<HttpServer, never, ToolRegistry.ToolRegistry> =>
   Layer.effect(HttpServer, make(options))
-
-/** Listens to what may end a request; returns how to stop that. */
-const listen = (
-  signals: ReadonlyArray<readonly [AbortSignal | undefined, (reason: unknown) => void]>
-): () => void => {
-  const stops = signals.map(([signal, heard]) => {
-    const listener = () => heard(signal?.reason)
-    // It may have aborted while the request was read.
-    if (signal?.aborted === true) listener()
-    signal?.addEventListener("abort", listener, { once: true })
-    return () => signal?.removeEventListener("abort", listener)
-  })
-  return () => stops.forEach((stop) => stop())
-}
 
 const closing = (): Response => Http.refuse(503, -32000, "The server is closing")
 

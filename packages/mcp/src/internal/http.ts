@@ -81,6 +81,20 @@ export const readBody = async (
   return { body }
 }
 
+/** Listens to what may end a request; returns how to stop that. */
+export const listen = (
+  signals: ReadonlyArray<readonly [AbortSignal | undefined, (reason: unknown) => void]>
+): () => void => {
+  const stops = signals.map(([signal, heard]) => {
+    const listener = () => heard(signal?.reason)
+    // It may have aborted while the request was read.
+    if (signal?.aborted === true) listener()
+    signal?.addEventListener("abort", listener, { once: true })
+    return () => signal?.removeEventListener("abort", listener)
+  })
+  return () => stops.forEach((stop) => stop())
+}
+
 /** Who is told of how a response is read. */
 export interface Watching {
   /** Its stream has been read to the end, or is read no more; `dropped` comes before the latter. */
