@@ -14,6 +14,8 @@ export interface Manifest {
   readonly exports?: unknown
   readonly dependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
+  readonly devDependencies?: Readonly<Record<string, string>>
 }
 
 export interface Package {

@@ -2,7 +2,7 @@
  * Installs the tarballs into a fresh project and uses them in every runtime and with every compiler that we support
  * (`npm run compat`). It needs a build, and the npm registry, from which the runtimes come.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type Package, published } from "../../tools/packages.ts"
@@ -65,9 +65,19 @@ const install = async (cwd: string, packages: ReadonlyArray<string>): Promise<vo
   if (code !== 0) throw new Error(`npm could not install ${packages.join(", ")}:\n${output}`)
 }
 
-/** The programs that the pages of a package run, whose output the page shows. */
+/** The programs that a page runs, whose output it shows. */
 const programsIn = (page: string): ReadonlyArray<Program> =>
   programsOf(page, readFileSync(join(root, page), "utf8")).filter(({ kind }) => kind === "run")
+
+/** The pages of the guide, for whoever has everything that we publish. */
+const guide = globSync(["docs/faq.md", "docs/guide/*.md"], { cwd: root }).sort()
+
+/** The optional peers of a package, in the versions that it is tested with: pages show how they are used. */
+const optionalPeers = ({ manifest }: Package): ReadonlyArray<string> =>
+  Object.keys(manifest.peerDependenciesMeta ?? {}).flatMap((name) => {
+    const version = manifest.devDependencies?.[name]
+    return version === undefined ? [] : [`${name}@${version}`]
+  })
 
 try {
   const packages = published()
@@ -79,14 +89,15 @@ try {
   }
   const { "@types/node": types, effect } = versions.devDependencies
   // Zod is what a page shows as a schema library that is not ours.
-  await install(project, [...tarballs, `effect@${effect}`, `@types/node@${types}`, "zod@4"])
+  const peers = packages.flatMap(optionalPeers)
+  await install(project, [...tarballs, ...peers, `effect@${effect}`, `@types/node@${types}`, "zod@4"])
 
   for (const { args, name, package: spec, program, runs } of runtimes) {
     const home = join(directory, name.replaceAll(/\W+/g, "-"))
     await install(home, [spec])
     const executable = join(home, "node_modules", spec.slice(0, spec.lastIndexOf("@")), program)
-    for (const pkg of packages.filter(runs)) {
-      const page = `packages/${pkg.manifest.name.split("/")[1]}/README.md`
+    const readmes = packages.filter(runs).map(({ manifest }) => `packages/${manifest.name.split("/")[1]}/README.md`)
+    for (const page of runs === everything ? [...readmes, ...guide] : readmes) {
       for (const { line, output: expected, source } of programsIn(page)) {
         const file = join(project, "program.ts")
         writeFileSync(file, source)
