@@ -16,6 +16,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
@@ -110,7 +111,13 @@ export const connect = Effect.fnUntraced(function*<E>(
         ask((signal) => connected.listTools(undefined, { signal, cacheMode: "refresh" })),
         (error) => new ConnectFailed({ cause: causeOf(error) })
       )
-      return tools.map((tool) => proxy(tool, client, options))
+      const proxies = yield* Effect.forEach(tools, (tool) =>
+        Effect.option(Effect.tapError(
+          Effect.try({ try: () => proxy(tool, client, options), catch: (error) => error }),
+          // A server names its tools as it likes: the others are had all the same.
+          (error) => Effect.logWarning("A tool of an MCP server cannot be defined here", error)
+        )))
+      return proxies.flatMap(Option.toArray)
     }),
     changed: Queue.take(changes)
   }
@@ -126,7 +133,9 @@ export const layer = <E>(
     const scope = yield* Effect.scope
     const registered = new Map<string, Scope.Closeable>()
 
-    const sync = Effect.gen(function*() {
+    const sync = Effect.fnUntraced(function*(
+      taken: (error: ToolRegistry.DuplicateTool) => Effect.Effect<void, ToolRegistry.DuplicateTool>
+    ) {
       const tools = yield* remote.tools
       const names = new Set(tools.map(({ name }) => name))
       for (const [name, registration] of registered) {
@@ -137,13 +146,20 @@ export const layer = <E>(
       for (const tool of tools) {
         if (registered.has(tool.name)) continue
         const registration = yield* Scope.fork(scope)
-        yield* Effect.provideService(registry.register(tool), Scope.Scope, registration)
-        registered.set(tool.name, registration)
+        yield* registry.register(tool).pipe(
+          Effect.provideService(Scope.Scope, registration),
+          Effect.andThen(Effect.sync(() => registered.set(tool.name, registration))),
+          Effect.catch((error) => Effect.andThen(Scope.close(registration, Exit.void), taken(error)))
+        )
       }
     })
-    yield* sync
+    yield* sync(Effect.fail)
     const following = Effect.catchCause(
-      Effect.andThen(remote.changed, sync),
+      // One whose name somebody else has taken meanwhile does not keep the others out; a later change tries again.
+      Effect.andThen(
+        remote.changed,
+        sync((error) => Effect.logWarning("A tool of an MCP server cannot be registered", error))
+      ),
       // The next change, or the next call, finds the server again.
       (cause) => Effect.logWarning("The tools of an MCP server could not be listed again", cause)
     )

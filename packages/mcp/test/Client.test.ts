@@ -3,10 +3,11 @@ import { InMemoryTransport } from "@modelcontextprotocol/client"
 import { McpServer } from "@modelcontextprotocol/server"
 import { Observer, ToolRegistry, type ToolResult } from "@quiesce/core"
 import { Client } from "@quiesce/mcp"
-import { Effect, Fiber, Layer, type Scope } from "effect"
+import { Effect, Fiber, Layer, type Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { z } from "zod"
 import { cites } from "../../../tests/conformance/cites.ts"
+import { tool } from "./support/bodies.ts"
 import { Remote } from "./support/remote.ts"
 
 const using = <A, E>(
@@ -212,6 +213,23 @@ describe("the tools of an MCP server", () => {
         yield* Effect.yieldNow
         yield* Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
         assert.deepStrictEqual((yield* registry.schemas).map(({ name }) => name), ["other"])
+      })
+    ))
+
+  it.effect("are had where others of that server cannot be, which have no name or one that is taken", () =>
+    using((remote, registry) =>
+      Effect.gen(function*() {
+        yield* registry.register(tool("taken"))
+        remote.tools = ["", "taken", "other"].map((name) => ({ name, inputSchema: { type: "object" } }))
+        const other = yield* Effect.forkChild(
+          Stream.runHead(
+            Stream.filter(registry.schemaChanges, (schemas) => schemas.some(({ name }) => name === "other"))
+          ),
+          { startImmediately: true }
+        )
+        remote.send({ method: "notifications/tools/list_changed" })
+        yield* Fiber.join(other)
+        assert.deepStrictEqual((yield* registry.schemas).map(({ name }) => name), ["taken", "other"])
       })
     ))
 
