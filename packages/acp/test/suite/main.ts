@@ -21,7 +21,7 @@ const cell = ({ fault }: Suite.Outcome): string => fault ?? "holds"
 
 /** Rows of cells, the first of which are their heads, as the formatter leaves them. */
 const table = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
-  const widths = rows[0]!.map((_, column) => Math.max(3, ...rows.map((row) => row[column]!.length)))
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   const line = (row: ReadonlyArray<string>) => `| ${row.map((text, n) => text.padEnd(widths[n]!)).join(" | ")} |`
   const [heads, ...rest] = rows
   return [line(heads!), line(widths.map((width) => "-".repeat(width))), ...rest.map(line)]
