@@ -17,7 +17,7 @@ export const demand = (holds: boolean, fault: string): void => {
 
 export const sleep = (millis: number): Promise<void> => Effect.runPromise(Effect.sleep(millis))
 
-export const notification = (method: string, params: object): object => ({ jsonrpc: "2.0", method, params })
+const notification = (method: string, params: object): object => ({ jsonrpc: "2.0", method, params })
 
 export const request = (id: Id, method: string, params: object = {}): object => ({ jsonrpc: "2.0", id, method, params })
 
