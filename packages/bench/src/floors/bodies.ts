@@ -7,6 +7,9 @@ export const listening: Body = (_, { signal }) =>
     signal.addEventListener("abort", () => reject(signal.reason))
   })
 
+/** Ends in the next turn of the event loop, as the soonest answer from outside of this process does. */
+export const waiting: Body = ({ query }) => new Promise((resolve) => void setImmediate(resolve, query))
+
 export interface Gate {
   /** Ends when the gate is opened, whatever its signal says. */
   readonly body: Body
