@@ -12,10 +12,13 @@ import { run } from "./run.ts"
 const directory = mkdtempSync(join(tmpdir(), "quiesce-verify-"))
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }))
 
-const tool = async (name: string, fault: string, ...args: ReadonlyArray<string>): Promise<string | undefined> => {
-  const { code } = await run(process.execPath, [join(import.meta.dirname, name), ...args])
+const command = async (name: string, fault: string, ...args: ReadonlyArray<string>): Promise<string | undefined> => {
+  const { code } = await run(name, args)
   return code === 0 ? undefined : `${fault} (exit code ${code}, see above)`
 }
+
+const tool = (name: string, fault: string, ...args: ReadonlyArray<string>): Promise<string | undefined> =>
+  command(process.execPath, fault, join(import.meta.dirname, name), ...args)
 
 let counted: Count.Count | undefined
 
@@ -41,6 +44,7 @@ const tests = async (): Promise<string | undefined> => {
 /** Each answers with what is wrong, or with nothing. */
 const stages: ReadonlyArray<readonly [name: string, check: () => Promise<string | undefined>]> = [
   ["format and lint", () => tool("lint.ts", "format or lint faults")],
+  ["unused exports, files and dependencies", () => command("knip", "something is not used", "--no-progress")],
   ["types and build", () => tool("build.ts", "type errors")],
   ["reference", () => tool("reference.ts", "docs/reference is not what the sources say", "--check")],
   ["packaging", () => tool("packaging.ts", "a package is not fit to be published")],

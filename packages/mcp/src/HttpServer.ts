@@ -289,7 +289,7 @@ const closing = (): Response => Http.refuse(503, -32000, "The server is closing"
 const gone = (): Response => new Response(null, { status: 499 })
 
 const notAllowed = (allow: string): Response => {
-  const response = Http.refuse(405, -32000, "Method not allowed.")
+  const response = Http.refuse(405, -32000, "Method not allowed")
   response.headers.set("Allow", allow)
   return response
 }

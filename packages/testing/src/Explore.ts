@@ -175,10 +175,10 @@ const exclusively = <B, A, E, R>(
   program: Program<A, E, R>
 ): Effect.Effect<B, never, Services<R>> =>
   Effect.contextWith((context: Context.Context<Services<R>>) => {
-    if (isExplored()) return Effect.die(new Error("An explored program cannot explore"))
+    if (isExplored()) return Effect.die(new Error("an explored program cannot explore"))
     if (!Effect.isEffect(program)) {
       return Effect.die(
-        new TypeError("A program is an Effect; of an asynchronous function, Explore.fromPromise makes one")
+        new TypeError("a program is an Effect; of an asynchronous function, Explore.fromPromise makes one")
       )
     }
     // The program's other services are in `context`; scope and edge are added for each run.

@@ -74,7 +74,7 @@ export interface Report {
 
 /** One line: how many interleavings, of which, and how they ended. */
 export const summary = (report: Report): string =>
-  `${report.name}: ${report.explored.toLocaleString("en")} interleavings, ${
+  `${report.name}: ${report.explored.toLocaleString("en")} interleaving${report.explored === 1 ? "" : "s"}, ${
     report.failing.toLocaleString("en")
   } failing`
   + ` (${describeCoverage(report)}; ${(report.millis / 1000).toFixed(2)} s)`

@@ -290,7 +290,7 @@ describe("Explore: what escapes", () => {
         const reports = yield* Effect.all([one, one, one], { concurrency: "unbounded" })
         assert.deepStrictEqual(reports.map(({ explored }) => explored), [2, 2, 2])
         const nested = yield* Explore.run(one)
-        assert.include(nested.failures[0]!.message, "An explored program cannot explore")
+        assert.include(nested.failures[0]!.message, "an explored program cannot explore")
       })
   )
 })

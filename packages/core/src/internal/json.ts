@@ -8,9 +8,9 @@
 import type { Json } from "../Json.ts"
 
 /** Deeper than any honest argument, shallow enough for every later recursive reader (and it ends cycles). */
-export const maxDepth = 512
+const maxDepth = 512
 /** About the size of a 20 MB document; a shared reference counts each time, so a small graph cannot unfold to more. */
-export const maxNodes = 1_000_000
+const maxNodes = 1_000_000
 
 export class NotJson extends Error {
   override readonly name = "NotJson"

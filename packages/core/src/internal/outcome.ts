@@ -73,14 +73,14 @@ const abortedBy = (call: Call, reason: CancelReason["_tag"]): Failed => {
 }
 
 /** `reason` is foreign: a policy or a channel in JavaScript may give anything. */
-export const denied = (reason: unknown): Failed => failed("DENIED", "Denied", describe(reason).message)
+const denied = (reason: unknown): Failed => failed("DENIED", "Denied", describe(reason).message)
 
 export const blocked = (feedback: string): Failed => failed("BLOCKED", "Blocked", feedback)
 
 export const unknownTool = (name: string): Failed =>
   failed("UNKNOWN_TOOL", "UnknownTool", `there is no tool named ${JSON.stringify(name)}`)
 
-export const invalidArguments = (issues: ReadonlyArray<Issue>): Failed =>
+const invalidArguments = (issues: ReadonlyArray<Issue>): Failed =>
   failed("INVALID_ARGUMENTS", "InvalidArguments", `invalid arguments: ${list(issues)}`, issueDetail(issues))
 
 export const notJson = (thrown: unknown): Failed =>

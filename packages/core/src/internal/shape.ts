@@ -38,14 +38,18 @@ export interface Codec {
 export const codec = (shape: Schema.Constraint | Standard): Codec => {
   if (Schema.isSchema(shape)) return effectCodec(shape)
   if (typeof standardOf(shape)?.validate === "function") return standardCodec(shape as Standard)
-  throw new TypeError("it is neither an Effect Schema nor a Standard Schema")
+  throw new TypeError("it is neither an Effect Schema nor a Standard Schema; for a JSON Schema there is Tool.raw")
 }
 
 /** The JSON Schema a model is shown. Throws where there is none. */
 export const jsonSchema = (shape: Schema.Constraint | Standard): JsonSchema.JsonSchema => {
   if (Schema.isSchema(shape)) return describeSchema(shape)
   const schema: unknown = standardOf(shape)?.jsonSchema?.input({ target: "draft-2020-12" })
-  if (!Predicate.isObject(schema)) throw new TypeError("it is a Standard Schema that does not know one")
+  if (!Predicate.isObject(schema)) {
+    throw new TypeError(
+      "it is a Standard Schema that does not know one (zod does from 4.2 on, Valibot through toStandardJsonSchema)"
+    )
+  }
   return without("$schema", schema as Record<string, unknown>)
 }
 

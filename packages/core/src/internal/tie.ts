@@ -87,5 +87,5 @@ export const dropped = (work: Work<any, any>, fiber: Fiber.Fiber<unknown, unknow
 }
 
 /** No reasons for one that did not fail. */
-export const causeOf = <E>(exit: Exit.Exit<unknown, E> | undefined): Cause.Cause<E> =>
+const causeOf = <E>(exit: Exit.Exit<unknown, E> | undefined): Cause.Cause<E> =>
   exit?._tag === "Failure" ? exit.cause : Cause.empty

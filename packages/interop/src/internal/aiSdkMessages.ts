@@ -12,7 +12,7 @@ type JsonOutput = Extract<ModelOutput, { readonly type: "json" }>
 type ToolPart = ToolModelMessage["content"][number]
 type MessagePart = ToolPart | ReturnType<typeof partsOf>[number]
 
-export const modelOutput = (result: ToolResult.ToolResult): ModelOutput => {
+const modelOutput = (result: ToolResult.ToolResult): ModelOutput => {
   if (result._tag === "Failure") return { type: "error-text", value: textOf(result) }
   const shown = texts(result)
   return shown.length === 1

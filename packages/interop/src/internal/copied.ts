@@ -29,7 +29,7 @@ export const snapshot = (value: unknown): Json | undefined => {
     if (++nodes > maxNodes) throw new RangeError("too many values")
     if (part === null || typeof part === "string" || typeof part === "boolean") return part
     if (typeof part === "number" && Number.isFinite(part) && !Object.is(part, -0)) return part
-    if (typeof part !== "object" || depth >= maxDepth) throw new TypeError("no JSON")
+    if (typeof part !== "object" || depth >= maxDepth) throw new TypeError("not JSON")
     const keys = Object.keys(part)
     const names = Reflect.ownKeys(part).length
     if (Array.isArray(part)) {

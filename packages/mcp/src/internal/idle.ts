@@ -4,7 +4,7 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
-export class Silent extends Data.TaggedError("Silent")<{ readonly timeout: Duration.Duration }> {
+class Silent extends Data.TaggedError("Silent")<{ readonly timeout: Duration.Duration }> {
   override get message(): string {
     return `no progress was reported for ${Duration.format(this.timeout)}`
   }

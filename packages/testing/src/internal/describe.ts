@@ -14,7 +14,7 @@ export const describe = (value: unknown): string => {
 }
 
 /** What is said of a thrown or failed value: for errors, without the stack. */
-export const describeError = (error: unknown): string => {
+const describeError = (error: unknown): string => {
   try {
     if (!(error instanceof Error)) return describe(error)
     // What was expected, and what it was instead, the message says.
