@@ -310,7 +310,7 @@ describe("a budget", () => {
         }
         const clock = new Counting()
         const settled = promiseTool("settled", () => Promise.resolve(null), budget100)
-        const later = promiseTool("later", () => new Promise((resolve) => setImmediate(resolve, null)), budget100)
+        const later = promiseTool("later", () => new Promise((resolve) => setImmediate(() => resolve(null))), budget100)
         const run = Effect.fnUntraced(function*() {
           const registry = yield* Faces.registry({ tools: [settled, later] })
           valueOf(yield* registry.execute(input("settled")))
