@@ -45,7 +45,7 @@ export const table: Figures = {
     "with lazy controllers, with a body of the same kind.",
   claim: 0.2,
   processes: 2,
-  plan: { rounds: 6, warmUpMillis: 100 },
+  plan: { rounds: 4, warmUpMillis: 100 },
   subjects: async () => [
     abort("floor", reference, listening, names.reference),
     abort("ours", Ours.host(Ours.full), listening, names.reference),
