@@ -17,6 +17,7 @@
  * The text of a prompt has a call per line, none of which waits for the end of another: `brief KEY`, `wait KEY`, `cleanup KEY MILLIS`, `ask KEY`, which
  * needs the client's permission and then waits, and `terminal KEY`, which runs a command in a terminal of the client.
  */
+import { within } from "@quiesce/wire/RawPeer"
 import { Link } from "./internal/suite/link.ts"
 import { requests } from "./internal/suite/requests.ts"
 import { sessions } from "./internal/suite/sessions.ts"
@@ -61,7 +62,7 @@ export const run = async (
     } catch (error) {
       fault = error instanceof Error ? error.message : String(error)
     }
-    await link.close()
+    await within(link.close(), "it did not close").catch(() => undefined)
     const outcome = { number, name, title, fault }
     outcomes.push(outcome)
     told(outcome)

@@ -1,5 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Suite } from "@quiesce/acp"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { join } from "node:path"
+import { childEnvironment } from "../../../tests/child-environment.ts"
 import { cites } from "../../../tests/conformance/cites.ts"
 import { faultsOf, programs } from "./suite/programs.ts"
 
@@ -28,4 +32,13 @@ describe("the suite for cancellation", () => {
   it("has its cases numbered", () => {
     assert.deepStrictEqual(Suite.cases.map(({ number }) => number), Suite.cases.map((_, index) => index + 1))
   })
+
+  it("is a command that ends with 2 where it has put no case", async () => {
+    const main = join(import.meta.dirname, "../src/internal/suite/main.ts")
+    const child = spawn(process.execPath, [main, "--case", "misspelt", "--", "agent"], {
+      env: childEnvironment(),
+      stdio: "ignore"
+    })
+    assert.deepStrictEqual(await once(child, "exit"), [2, null])
+  }, patience)
 })

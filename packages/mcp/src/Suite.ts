@@ -12,9 +12,11 @@
  * | `suite_failing`  | `{ key }`         | as `suite_wait`, and its clean-up fails                                       |
  * | `suite_bodies`   | `{}`              | answers with a JSON text: `{ began, over }`, the keys of the bodies, in order |
  */
+import { within } from "@quiesce/wire/RawPeer"
 import { randomUUID } from "node:crypto"
-import { cases as all } from "./internal/suite/cases.ts"
-import { type Link, open, type Revision, type Target } from "./internal/suite/link.ts"
+import { calls } from "./internal/suite/calls.ts"
+import { connections } from "./internal/suite/connections.ts"
+import { type Link, make, type Revision, type Target } from "./internal/suite/link.ts"
 
 export type { Revision, Target }
 
@@ -33,7 +35,12 @@ export const casesOf = (
 ): ReadonlyArray<{ readonly name: string; readonly title: string }> => applying(target, revision)
 
 const applying = (target: Target, revision: Revision) =>
-  all.filter(({ applies }) => applies?.(target._tag === "Command" ? "stdio" : "http", revision) ?? true)
+  [...calls, ...connections].filter(({ applies }) =>
+    applies?.(target._tag === "Command" ? "stdio" : "http", revision) ?? true
+  )
+
+/** More than all that a case waits for, one after the other: beyond that is a response which the server does not begin. */
+const caseMillis = 600_000
 
 export interface Options {
   /** The names of the cases. Default: all there are for the target. */
@@ -54,17 +61,18 @@ export const run = async (
     const links: Array<Link> = []
     const mark = `-${randomUUID()}`
     const connect = async () => {
-      const link = await open(target, revision, mark)
+      const link = make(target, revision, mark)
       links.push(link)
+      await link.start()
       return link
     }
     let fault: string | undefined
     try {
-      await run(await connect(), connect)
+      await within(connect().then((link) => run(link, connect)), "it did not end", caseMillis)
     } catch (error) {
       fault = error instanceof Error ? error.message : String(error)
     }
-    for (const link of links) await link.close().catch(() => undefined)
+    for (const link of links) await within(link.close(), "it did not close").catch(() => undefined)
     const outcome = { name, title, revision, fault }
     outcomes.push(outcome)
     told(outcome)

@@ -45,4 +45,22 @@ describe("the suite for cancellation", () => {
     const outcomes = await Suite.run(command(fixture("suite-sdk.ts"), "2"), "2025-11-25", { only: ["same-chunk"] })
     assert.deepStrictEqual(faults(outcomes), ["same-chunk: its body began"])
   }, patience)
+
+  it("finds at once that there is no server", async () => {
+    const outcomes = await Suite.run({ _tag: "Command", command: "/nowhere/to/be/found", args: [] }, "2025-11-25", {
+      only: ["zero"]
+    })
+    assert.match(faults(outcomes).join(), /^zero: the answer to "suite-initialize" did not come: .*ENOENT/)
+  })
+
+  it("is a command that ends with 2 where it has put no case", async () => {
+    const { code, stdout } = await start(
+      fixture("../../src/internal/suite/main.ts"),
+      "--url",
+      "http://localhost/mcp",
+      "--case",
+      "misspelt"
+    ).ended
+    assert.deepStrictEqual({ code, stdout }, { code: 2, stdout: "0 cases hold, 0 fail\n" })
+  }, patience)
 })

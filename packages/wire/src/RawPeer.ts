@@ -20,6 +20,11 @@ export class Fault extends Error {
   override readonly name = "Fault"
 }
 
+/** Demands what the other side must do: where it does not hold, that is a `Fault`. */
+export const demand = (holds: boolean, fault: string): void => {
+  if (!holds) throw new Fault(fault)
+}
+
 /** Long for anything that is done at once, also on a machine that is busy. */
 export const patienceMillis = 10_000
 
@@ -37,6 +42,8 @@ export const within = async <A>(promise: Promise<A>, what: string, millis = pati
 export class RawPeer {
   readonly received: Array<Message> = []
   readonly #waiting = new Set<() => void>()
+  /** Why nothing more comes, once that is known. */
+  #ended: string | undefined
 
   /** Tells it of a message that has come. */
   readonly came = (message: Message): void => {
@@ -44,19 +51,27 @@ export class RawPeer {
     for (const look of this.#waiting) look()
   }
 
+  /** Tells it that nothing more comes, and why: nobody needs to wait any longer. */
+  readonly end = (why: string): void => {
+    this.#ended ??= why
+    for (const look of this.#waiting) look()
+  }
+
   /** The first message of this kind, of those that have come or come in time. */
-  message(is: (message: Message) => boolean, what: string, millis?: number): Promise<Message> {
-    const found = new Promise<Message>((resolve) => {
-      const look = () => {
-        const message = this.received.find(is)
-        if (message === undefined) return
-        this.#waiting.delete(look)
-        resolve(message)
-      }
-      this.#waiting.add(look)
+  async message(is: (message: Message) => boolean, what: string, millis?: number): Promise<Message> {
+    const { promise, reject, resolve } = Promise.withResolvers<Message>()
+    const look = () => {
+      const message = this.received.find(is)
+      if (message !== undefined) resolve(message)
+      else if (this.#ended !== undefined) reject(new Fault(`${what} did not come: ${this.#ended}`))
+    }
+    this.#waiting.add(look)
+    try {
       look()
-    })
-    return within(found, `${what} did not come`, millis)
+      return await within(promise, `${what} did not come`, millis)
+    } finally {
+      this.#waiting.delete(look)
+    }
   }
 
   /** The answer to a request. */

@@ -3,7 +3,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import * as Frames from "./Frames.ts"
-import type { Message } from "./RawPeer.ts"
+import type { Message, RawPeer } from "./RawPeer.ts"
 
 export interface RawProgram {
   readonly child: ChildProcess
@@ -21,16 +21,16 @@ const limits: Frames.Limits = { maxBytes: 64 * 1024 * 1024, maxDepth: Number.MAX
 /** What stands for a line that is no message: nothing else has that code. */
 const notJson: Message = { error: { code: 0, message: "a line that is no JSON" } }
 
-/** Starts a program. `came` is told of every line that it writes. */
+/** Starts a program. `peer` is told of every line that it writes, and of its end. */
 export const start = (
   command: string,
   args: ReadonlyArray<string>,
-  came: (message: Message) => void
+  peer: Pick<RawPeer, "came" | "end">
 ): RawProgram => {
   const child = spawn(command, args, { stdio: ["pipe", "pipe", "ignore"] })
   const frames = Frames.make(limits)
   child.stdout.on("data", (chunk: Uint8Array) => {
-    for (const frame of frames.push(chunk)) came(frame._tag === "Json" ? frame.value as Message : notJson)
+    for (const frame of frames.push(chunk)) peer.came(frame._tag === "Json" ? frame.value as Message : notJson)
   })
   // A program that has ended reads nothing more, and says so by its exit.
   child.stdin.on("error", () => undefined)
@@ -38,7 +38,10 @@ export const start = (
     child.once("close", resolve)
     child.once("error", reject)
   })
-  exited.catch(() => undefined)
+  exited.then(
+    (code) => peer.end(`the program has ended with ${code ?? child.signalCode}`),
+    (error: Error) => peer.end(error.message)
+  )
   return {
     child,
     exited,

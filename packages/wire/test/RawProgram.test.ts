@@ -8,7 +8,7 @@ const patience = 60_000
 const program = (source: string) => {
   const peer = new RawPeer.RawPeer()
   const loop = `for await (const line of require("node:readline").createInterface(process.stdin)) { ${source} }`
-  return { peer, program: RawProgram.start(process.execPath, ["-e", `void (async () => { ${loop} })()`], peer.came) }
+  return { peer, program: RawProgram.start(process.execPath, ["-e", `void (async () => { ${loop} })()`], peer) }
 }
 
 const echo = program.bind(undefined, "console.log(line)")
@@ -41,10 +41,22 @@ describe("a raw program", () => {
   }, patience)
 
   it("that cannot be started has failed, and closes all the same", async () => {
-    const program = RawProgram.start("/nowhere/to/be/found", [], () => undefined)
+    const peer = new RawPeer.RawPeer()
+    const program = RawProgram.start("/nowhere/to/be/found", [], peer)
     assert.match(await fault(program.exited), /ENOENT/)
+    // Nobody waits for what it would have said.
+    assert.match(await fault(peer.answer(1, patience)), /the answer to 1 did not come: .*ENOENT/)
     await program.close()
   })
+
+  it("that ends has nobody wait for what it did not say, and has said what it said", async () => {
+    const { peer, program } = echo()
+    const waiting = fault(peer.answer(2, patience))
+    program.send({ id: 1, result: "said" })
+    program.child.stdin!.end()
+    assert.strictEqual(await waiting, "the answer to 2 did not come: the program has ended with 0")
+    assert.strictEqual((await peer.answer(1)).result, "said")
+  }, patience)
 })
 
 describe("a raw peer", () => {

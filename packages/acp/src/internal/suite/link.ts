@@ -1,9 +1,8 @@
 /**
  * A client that is no SDK, for an agent that can be any program.
  */
-import { Fault, type Message, RawPeer } from "@quiesce/wire/RawPeer"
+import { demand, type Message, RawPeer } from "@quiesce/wire/RawPeer"
 import * as RawProgram from "@quiesce/wire/RawProgram"
-import * as Effect from "effect/Effect"
 import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -11,17 +10,13 @@ import { cancelRequest } from "../message.ts"
 
 export type Id = string | number
 
-export const demand = (holds: boolean, fault: string): void => {
-  if (!holds) throw new Fault(fault)
-}
-
-export const sleep = (millis: number): Promise<void> => Effect.runPromise(Effect.sleep(millis))
-
 const notification = (method: string, params: object): object => ({ jsonrpc: "2.0", method, params })
 
 export const request = (id: Id, method: string, params: object = {}): object => ({ jsonrpc: "2.0", id, method, params })
 
 export const cancel = (requestId: unknown): object => notification(cancelRequest, { requestId })
+
+export const stop = (sessionId: string): object => notification("session/cancel", { sessionId })
 
 export const result = (id: Message["id"], result: unknown): object => ({ jsonrpc: "2.0", id, result })
 
@@ -41,7 +36,7 @@ export class Link extends RawPeer {
 
   constructor(command: string, args: ReadonlyArray<string>) {
     super()
-    this.program = RawProgram.start(command, args, this.came)
+    this.program = RawProgram.start(command, args, this)
   }
 
   /** Sends messages, and texts as they are, in one chunk. */
@@ -137,5 +132,3 @@ export class Link extends RawPeer {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 }
-
-export const stop = (sessionId: string): object => notification("session/cancel", { sessionId })

@@ -1,16 +1,7 @@
 /** What an agent must do with requests of any method. */
-import { within } from "@quiesce/wire/RawPeer"
-import { cancel, demand, type Id, type Link, request, sleep } from "./link.ts"
-
-export interface Case {
-  /** Its place. */
-  readonly number: number
-  /** A word to find it by. */
-  readonly name: string
-  /** What must hold, as a sentence. */
-  readonly title: string
-  readonly run: (link: Link) => Promise<void>
-}
+import { demand, within } from "@quiesce/wire/RawPeer"
+import { type Case, sleep } from "./case.ts"
+import { cancel, type Id, type Link, request } from "./link.ts"
 
 /** Bodies that take their time take at least this long: enough to see that somebody does not wait for them. */
 const millis = 300

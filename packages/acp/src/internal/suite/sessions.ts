@@ -1,7 +1,7 @@
 /** What an agent must do with prompts that are stopped. */
-import type { Message } from "@quiesce/wire/RawPeer"
-import { cancel, demand, error, type Link, result, sleep, stop } from "./link.ts"
-import type { Case } from "./requests.ts"
+import { demand, type Message } from "@quiesce/wire/RawPeer"
+import { type Case, sleep } from "./case.ts"
+import { cancel, error, type Link, result, stop } from "./link.ts"
 
 const allow = ({ id }: Message) => result(id, { outcome: { outcome: "selected", optionId: "allow_once" } })
 const dismiss = ({ id }: Message) => result(id, { outcome: { outcome: "cancelled" } })
@@ -21,6 +21,26 @@ const begin = async (link: Link, id: string | number, sessionId: string, call: s
   link.send(link.prompt(id, sessionId, call))
   await link.began(call.split(" ")[1]!)
 }
+
+/** Stops a prompt whose one call, of this name, has begun: it is answered when that is over. */
+const stopping = (
+  number: number,
+  name: string,
+  title: string,
+  call: string,
+  how: (id: number, sessionId: string) => object
+): Case => ({
+  number,
+  name,
+  title,
+  run: async (link) => {
+    const sessionId = await link.newSession()
+    await begin(link, 1, sessionId, call)
+    link.send(how(1, sessionId))
+    await link.stopped(1, sessionId)
+    demand((await link.log()).includes(`-${name}`), "it is answered, and its body goes on")
+  }
+})
 
 export const sessions: ReadonlyArray<Case> = [
   {
@@ -54,18 +74,13 @@ export const sessions: ReadonlyArray<Case> = [
       demand(states.every((state) => state === "completed" || state === "failed"), `they are ${states.join(", ")}`)
     }
   },
-  {
-    number: 18,
-    name: "session-cancel",
-    title: "session/cancel stops a prompt: its stop reason says so, and comes when all is over and told",
-    run: async (link) => {
-      const sessionId = await link.newSession()
-      await begin(link, 1, sessionId, "cleanup session-cancel 300")
-      link.send(stop(sessionId))
-      await link.stopped(1, sessionId)
-      demand((await link.log()).includes("-session-cancel"), "it is answered, and its body goes on")
-    }
-  },
+  stopping(
+    18,
+    "session-cancel",
+    "session/cancel stops a prompt: its stop reason says so, and comes when all is over and told",
+    "cleanup session-cancel 300",
+    (_, sessionId) => stop(sessionId)
+  ),
   {
     number: 20,
     name: "other-session",
@@ -81,18 +96,13 @@ export const sessions: ReadonlyArray<Case> = [
       await link.stopped(2, right)
     }
   },
-  {
-    number: 22,
-    name: "cancel-request",
-    title: "$/cancel_request stops a prompt like session/cancel",
-    run: async (link) => {
-      const sessionId = await link.newSession()
-      await begin(link, 1, sessionId, "wait cancel-request")
-      link.send(cancel(1))
-      await link.stopped(1, sessionId)
-      demand((await link.log()).includes("-cancel-request"), "it is answered, and its body goes on")
-    }
-  },
+  stopping(
+    22,
+    "cancel-request",
+    "$/cancel_request stops a prompt like session/cancel",
+    "wait cancel-request",
+    (id) => cancel(id)
+  ),
   {
     number: 23,
     name: "both",

@@ -28,6 +28,8 @@ export abstract class Link extends RawPeer {
     this.#mark = mark
   }
 
+  /** Has the handshake behind it when this returns, where there is one. */
+  abstract start(): Promise<void>
   /** Sends frames, over stdio all in one chunk. */
   abstract send(...frames: ReadonlyArray<object | string>): Promise<void>
   abstract close(): Promise<void>
@@ -109,7 +111,17 @@ export class StdioLink extends Link {
 
   constructor(revision: Revision, mark: string, command: string, args: ReadonlyArray<string>) {
     super(revision, mark)
-    this.program = RawProgram.start(command, args, this.came)
+    this.program = RawProgram.start(command, args, this)
+  }
+
+  async start(): Promise<void> {
+    if (this.revision === "2025-11-25") {
+      await this.send(initialize)
+      await this.answer(initialize.id, startMillis)
+      return this.send(initialized)
+    }
+    await this.send(this.request("suite-start", "tools/list"))
+    await this.answer("suite-start", startMillis)
   }
 
   async send(...frames: ReadonlyArray<object | string>): Promise<void> {
@@ -123,14 +135,22 @@ export class StdioLink extends Link {
 
 export class HttpLink extends Link {
   readonly #url: string
-  readonly #session: string | undefined
+  #session: string | undefined
+  readonly #requests = new Set<AbortController>()
   /** The responses that have not ended, by the id of their request. */
   readonly streams = new Map<string | number, { readonly controller: AbortController; readonly ended: Promise<void> }>()
 
-  constructor(revision: Revision, mark: string, url: string, session: string | undefined) {
+  constructor(revision: Revision, mark: string, url: string) {
     super(revision, mark)
     this.#url = url
-    this.#session = session
+  }
+
+  async start(): Promise<void> {
+    if (this.revision === "2026-07-28") return
+    const { headers } = await this.#request(initialize)
+    await this.answer(initialize.id, startMillis)
+    this.#session = headers.get("mcp-session-id") ?? undefined
+    await this.send(initialized)
   }
 
   /** Each frame is a POST of its own; returns when each has its status. */
@@ -139,8 +159,13 @@ export class HttpLink extends Link {
   }
 
   async post(frame: object | string): Promise<number> {
+    return (await this.#request(frame)).status
+  }
+
+  async #request(frame: object | string): Promise<Response> {
     const { id, method, params } = (typeof frame === "string" ? {} : frame) as Frame
     const controller = new AbortController()
+    this.#requests.add(controller)
     const response = await fetch(this.#url, {
       method: "POST",
       signal: controller.signal,
@@ -148,7 +173,8 @@ export class HttpLink extends Link {
       headers: {
         "content-type": "application/json",
         accept: "application/json, text/event-stream",
-        "mcp-protocol-version": this.revision,
+        // It is what the handshake is about.
+        ...(method === initialize.method ? {} : { "mcp-protocol-version": this.revision }),
         ...(this.#session === undefined ? {} : { "mcp-session-id": this.#session }),
         ...(this.revision === "2025-11-25" || method === undefined
           ? {}
@@ -157,7 +183,7 @@ export class HttpLink extends Link {
     })
     const ended = this.#read(response)
     if (id !== undefined && id !== null && method !== undefined) this.streams.set(id, { controller, ended })
-    return response.status
+    return response
   }
 
   async #read(response: Response): Promise<void> {
@@ -181,7 +207,7 @@ export class HttpLink extends Link {
   }
 
   async close(): Promise<void> {
-    for (const { controller } of this.streams.values()) controller.abort()
+    for (const controller of this.#requests) controller.abort()
     if (this.#session === undefined) return
     await fetch(this.#url, {
       method: "DELETE",
@@ -190,28 +216,8 @@ export class HttpLink extends Link {
   }
 }
 
-/** Connects, and has the handshake behind it. */
-export const open = async (target: Target, revision: Revision, mark: string): Promise<Link> => {
-  if (target._tag === "Command") {
-    const link = new StdioLink(revision, mark, target.command, target.args)
-    if (revision === "2025-11-25") {
-      await link.send(initialize)
-      await link.answer(initialize.id, startMillis)
-      await link.send(initialized)
-    } else {
-      await link.send(link.request("suite-start", "tools/list"))
-      await link.answer("suite-start", startMillis)
-    }
-    return link
-  }
-  if (revision === "2026-07-28") return new HttpLink(revision, mark, target.url, undefined)
-  const response = await fetch(target.url, {
-    method: "POST",
-    body: JSON.stringify(initialize),
-    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" }
-  })
-  await response.text()
-  const link = new HttpLink(revision, mark, target.url, response.headers.get("mcp-session-id") ?? undefined)
-  await link.send(initialized)
-  return link
-}
+/** A link that is to be started, and closed whether it was or not. */
+export const make = (target: Target, revision: Revision, mark: string): Link =>
+  target._tag === "Command"
+    ? new StdioLink(revision, mark, target.command, target.args)
+    : new HttpLink(revision, mark, target.url)
