@@ -99,6 +99,14 @@ const requests: ReadonlyArray<Mutant> = [
     test: { file: attached, title: "do not start when they are cancelled, and end when the connection does" }
   },
   {
+    name: "an attached server keeps the ids of what it has answered",
+    clause: "MCP-02",
+    file: `${src}/internal/bind.ts`,
+    find: "    settled?.()\n",
+    replace: "",
+    test: { file: attached, title: "have an id again once it is answered" }
+  },
+  {
     name: "the connection forgets what was cancelled before it began, and takes it for new",
     clause: "MCP-08",
     file: `${src}/internal/bind.ts`,
@@ -152,7 +160,7 @@ const ends: ReadonlyArray<Mutant> = [
   {
     name: "an attached server lets go of its calls",
     clause: "MCP-03",
-    file: `${src}/Attach.ts`,
+    file: `${src}/internal/connection.ts`,
     find: "connection.inFlight.whenQuiet",
     replace: "Effect.void",
     test: { file: attached, title: "an McpServer of 2.x > are cancelled with the connection" }
@@ -168,7 +176,7 @@ const ends: ReadonlyArray<Mutant> = [
   {
     name: "a dropped connection is not heard of",
     clause: "MCP-04",
-    file: `${src}/HttpServer.ts`,
+    file: `${src}/internal/exchanges.ts`,
     find: "[request.signal, () => end(Cancelled.connectionClosed())]",
     replace: "[undefined, () => end(Cancelled.connectionClosed())]",
     test: { file: http, title: "2026-07-28 > knows what a dropped connection means" }
@@ -212,7 +220,7 @@ const ends: ReadonlyArray<Mutant> = [
   {
     name: "the reason of a host is replaced",
     clause: ["MCP-06", "MCP-10"],
-    file: `${src}/HttpServer.ts`,
+    file: `${src}/internal/exchanges.ts`,
     find: "[signal, end]",
     replace: "[signal, () => end(Cancelled.connectionClosed())]",
     test: { file: http, title: "2026-07-28 > cancels a call by the signal of its host" }
@@ -221,7 +229,7 @@ const ends: ReadonlyArray<Mutant> = [
     name: "a host that has given up already is served",
     clause: ["MCP-10", "MCP-08"],
     file: `${src}/HttpServer.ts`,
-    find: "if (handling.signal?.aborted === true || request.signal.aborted) return gone()",
+    find: "if (handling.signal?.aborted === true || request.signal.aborted) return HttpResponse.gone()",
     replace: "",
     test: { file: http, title: "2025-11-25 > starts nothing for a host whose signal has aborted" }
   }
@@ -239,7 +247,7 @@ const moments: ReadonlyArray<Mutant> = [
   {
     name: "an abort is lost while the request is read",
     clause: "MCP-10",
-    file: `${src}/internal/http.ts`,
+    file: `${src}/internal/httpRequest.ts`,
     find: "if (signal?.aborted === true) listener()",
     replace: "",
     test: { file: http, title: "2026-07-28 > hears of an abort at every moment" }
@@ -250,7 +258,7 @@ const proxies: ReadonlyArray<Mutant> = [
   {
     name: "what the SDK says of an abort is taken for a failure",
     clause: "MCP-07",
-    file: `${src}/Client.ts`,
+    file: `${src}/internal/proxy.ts`,
     find: "throw signal.aborted ? signal.reason : error",
     replace: "throw error",
     test: { file: clients, title: "are cancelled by exactly one notification" }
@@ -258,7 +266,7 @@ const proxies: ReadonlyArray<Mutant> = [
   {
     name: "a cancelled call is told to be over on the other side",
     clause: "MCP-07",
-    file: `${src}/Client.ts`,
+    file: `${src}/internal/proxy.ts`,
     find: "Effect.sync(() => call.declareResidue(unproven(name)))",
     replace: "Effect.void",
     test: { file: clients, title: "tell the server of a timeout as of a cancel" }
@@ -266,7 +274,7 @@ const proxies: ReadonlyArray<Mutant> = [
   {
     name: "the server is not told",
     clause: "MCP-07",
-    file: `${src}/Client.ts`,
+    file: `${src}/internal/proxy.ts`,
     find: "        signal,\n        // Time is the registry's",
     replace: "        // Time is the registry's",
     test: { file: clients, title: "drop an answer that is late" }
@@ -274,7 +282,7 @@ const proxies: ReadonlyArray<Mutant> = [
   {
     name: "progress does not count as a sign of life",
     clause: "MCP-07",
-    file: `${src}/Client.ts`,
+    file: `${src}/internal/proxy.ts`,
     find: "silence?.pulse()",
     replace: "",
     test: { file: clients, title: "have a deadline for silence" }
@@ -356,7 +364,7 @@ const floods: ReadonlyArray<Mutant> = [
   {
     name: "an exchange reports progress to a response that nobody reads",
     clause: "MCP-11",
-    file: `${src}/HttpServer.ts`,
+    file: `${src}/internal/exchanges.ts`,
     find: "if (Message.isProgress(message)) return unread.report() ? message : undefined\n",
     replace: "",
     test: { file: unread, title: "over HTTP, in 2026-07-28 > is told of progress as far as it reads" }
@@ -404,7 +412,7 @@ const floods: ReadonlyArray<Mutant> = [
   {
     name: "an exchange over HTTP says what its handler answers, whatever it is",
     clause: "MCP-11",
-    file: `${src}/HttpServer.ts`,
+    file: `${src}/internal/exchanges.ts`,
     find: "Message.isResponse(message) && !inFlight.worked ? Message.sayable(message, message.id!) : message",
     replace: "message",
     test: { file: others, title: "is told as an error to whoever waits for it, over HTTP in 2026-07-28" }
@@ -421,6 +429,17 @@ const limits: ReadonlyArray<Mutant> = [
     test: {
       file: "packages/mcp/test/Processes.test.ts",
       title: "does not wait for another answer where one was too long"
+    }
+  },
+  {
+    name: "what a program writes is looked at however deeply it is nested",
+    clause: "MCP-11",
+    file: `${src}/ClientStdio.ts`,
+    find: "maxDepth: Message.maxDepth }",
+    replace: "maxDepth: Number.MAX_SAFE_INTEGER }",
+    test: {
+      file: "packages/mcp/test/Processes.test.ts",
+      title: "passes over what is no message, however deeply it is nested"
     }
   },
   {

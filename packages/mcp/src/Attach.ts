@@ -7,9 +7,8 @@ import * as Abortable from "@quiesce/core/Abortable"
 import type * as ToolRegistry from "@quiesce/core/ToolRegistry"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Cancelled from "./Cancelled.ts"
 import { bind } from "./internal/bind.ts"
-import { Connection } from "./internal/connection.ts"
+import * as Connection from "./internal/connection.ts"
 import * as Tools from "./internal/tools.ts"
 import type { Concurrency } from "./ServerOptions.ts"
 
@@ -47,13 +46,6 @@ export const connect = Effect.fnUntraced(function*(
   options: Options = {}
 ) {
   yield* attach(server, options)
-  const connection = yield* Effect.acquireRelease(
-    Effect.sync(() => new Connection(transport)),
-    (connection) =>
-      Effect.andThen(
-        Effect.ignore(Abortable.promise(() => connection.shut(Cancelled.serverClosed()))),
-        connection.inFlight.whenQuiet
-      )
-  )
+  const connection = yield* Connection.scoped(transport)
   yield* Abortable.promise(() => server.connect(connection))
 })

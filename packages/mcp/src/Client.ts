@@ -4,13 +4,10 @@
  * Cancelling such a call tells the server, once, and does not wait for it: the protocol has no word by which a server says
  * that it has stopped. So the result of a cancelled call has a residue that says so.
  */
-import { type CallToolResult, Client, type Transport } from "@modelcontextprotocol/client"
+import { Client, type Transport } from "@modelcontextprotocol/client"
 import * as Abortable from "@quiesce/core/Abortable"
-import type { Json } from "@quiesce/core/Json"
-import * as Tool from "@quiesce/core/Tool"
-import type * as ToolCall from "@quiesce/core/ToolCall"
+import type * as Tool from "@quiesce/core/Tool"
 import * as ToolRegistry from "@quiesce/core/ToolRegistry"
-import type * as ToolResult from "@quiesce/core/ToolResult"
 import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -18,10 +15,9 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
-import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
-import { idle } from "./internal/idle.ts"
+import { ask, causeOf, proxy } from "./internal/proxy.ts"
 
 export interface Options<E = never> {
   /** How this client names itself. */
@@ -46,18 +42,12 @@ export class ConnectFailed extends Data.TaggedError("ConnectFailed")<{ readonly 
   }
 }
 
-/** The server answered that the call failed, or with an error, or not at all. */
-export class RemoteFailed extends Schema.TaggedError<RemoteFailed>("@quiesce/mcp/RemoteFailed")("RemoteFailed", {
-  /** `Tool`: the tool says so itself. `Protocol`: the server refused the request. `Connection`: it may or may not have run. */
-  reason: Schema.Literals(["Tool", "Protocol", "Connection"]),
-  message: Schema.String,
-  content: Schema.Array(Schema.Json)
-}) {}
+export { RemoteFailed } from "./internal/proxy.ts"
 
 export interface Remote {
   /** The tools that the server has now. */
   readonly tools: Effect.Effect<ReadonlyArray<Tool.AnyNoServices>, ConnectFailed>
-  /** Takes the next change of the server's list of tools, or waits for it. */
+  /** Takes the next change of the server's list of tools since that was read, or waits for it. */
   readonly changed: Effect.Effect<void>
 }
 
@@ -98,15 +88,21 @@ export const connect = Effect.fnUntraced(function*<E>(
 
   const client = opening.withPermit(Effect.suspend(() => {
     if (current?.alive === true) return Effect.succeed(current.client)
+    if (current === undefined) return Effect.map(open, ({ client }) => client)
     // What is left of the old one ends first: a server of two processes is two servers.
-    const ended = current === undefined ? Effect.void : Scope.close(current.scope, Exit.void)
-    return Effect.map(Effect.andThen(ended, open), ({ client }) => client)
+    return Effect.andThen(Scope.close(current.scope, Exit.void), open).pipe(
+      // And it may have other tools by now.
+      Effect.tap(() => Queue.offer(changes, undefined)),
+      Effect.map(({ client }) => client)
+    )
   }))
 
   yield* client
   return {
     tools: Effect.gen(function*() {
       const connected = yield* client
+      // What has changed until now is in the list that is asked for now.
+      yield* Queue.clear(changes)
       const { tools } = yield* Effect.mapError(
         ask((signal) => connected.listTools(undefined, { signal, cacheMode: "refresh" })),
         (error) => new ConnectFailed({ cause: causeOf(error) })
@@ -123,7 +119,19 @@ export const connect = Effect.fnUntraced(function*<E>(
   }
 })
 
-/** The tools of the server in the registry, as it has them, until the scope closes. */
+/** A tool of the server that is in the registry: what it was registered with, and until when. */
+interface Registered {
+  readonly definition: string
+  readonly scope: Scope.Closeable
+}
+
+const definitionOf = ({ description, inputSchema }: Tool.AnyNoServices): string =>
+  JSON.stringify([description, inputSchema])
+
+/**
+ * The tools of the server in the registry, as it has them, until the scope closes. One that the server has no more leaves
+ * the registry, which cancels its calls; one that it describes anew is exchanged when nobody calls it.
+ */
 export const layer = <E>(
   options: Options<E>
 ): Layer.Layer<never, ConnectFailed | ToolRegistry.DuplicateTool, ToolRegistry.ToolRegistry> =>
@@ -131,25 +139,41 @@ export const layer = <E>(
     const registry = yield* ToolRegistry.ToolRegistry
     const remote = yield* connect(options)
     const scope = yield* Effect.scope
-    const registered = new Map<string, Scope.Closeable>()
+    const registered = new Map<string, Registered>()
+    /** Those that are described anew, and are being called. */
+    const outdated = new Set<string>()
+    const uncalled = yield* Queue.sliding<void>(1)
+    yield* registry.observe({
+      settled: ({ name }) =>
+        Effect.sync(() => {
+          if (outdated.has(name)) Queue.offerUnsafe(uncalled, undefined)
+        })
+    })
 
     const sync = Effect.fnUntraced(function*(
       taken: (error: ToolRegistry.DuplicateTool) => Effect.Effect<void, ToolRegistry.DuplicateTool>
     ) {
       const tools = yield* remote.tools
-      const names = new Set(tools.map(({ name }) => name))
+      const definitions = new Map(tools.map((tool) => [tool.name, definitionOf(tool)]))
+      const called = new Set((yield* registry.inFlight).map(({ name }) => name))
+      outdated.clear()
       for (const [name, registration] of registered) {
-        if (names.has(name)) continue
+        const definition = definitions.get(name)
+        if (definition === registration.definition) continue
+        if (definition !== undefined && called.has(name)) {
+          outdated.add(name)
+          continue
+        }
         registered.delete(name)
-        yield* Scope.close(registration, Exit.void)
+        yield* Scope.close(registration.scope, Exit.void)
       }
       for (const tool of tools) {
         if (registered.has(tool.name)) continue
-        const registration = yield* Scope.fork(scope)
+        const registration = { definition: definitionOf(tool), scope: yield* Scope.fork(scope) }
         yield* registry.register(tool).pipe(
-          Effect.provideService(Scope.Scope, registration),
+          Effect.provideService(Scope.Scope, registration.scope),
           Effect.andThen(Effect.sync(() => registered.set(tool.name, registration))),
-          Effect.catch((error) => Effect.andThen(Scope.close(registration, Exit.void), taken(error)))
+          Effect.catch((error) => Effect.andThen(Scope.close(registration.scope, Exit.void), taken(error)))
         )
       }
     })
@@ -157,7 +181,7 @@ export const layer = <E>(
     const following = Effect.catchCause(
       // One whose name somebody else has taken meanwhile does not keep the others out; a later change tries again.
       Effect.andThen(
-        remote.changed,
+        Effect.raceFirst(remote.changed, Queue.take(uncalled)),
         sync((error) => Effect.logWarning("A tool of an MCP server cannot be registered", error))
       ),
       // The next change, or the next call, finds the server again.
@@ -165,114 +189,3 @@ export const layer = <E>(
     )
     yield* Effect.forkScoped(Effect.forever(following))
   }))
-
-const parameters = Schema.Json as Schema.Codec<Json>
-const success = Schema.Struct({
-  content: Schema.Array(parameters),
-  structuredContent: Schema.optionalKey(parameters)
-})
-
-/** A tool of the server, by the name that it has here. */
-const proxy = <E>(
-  { description = "", inputSchema, name }: {
-    readonly name: string
-    readonly description?: string | undefined
-    readonly inputSchema: object
-  },
-  client: Effect.Effect<Client, ConnectFailed>,
-  { idleTimeout, prefix = "", timeout = "5 minutes" }: Options<E>
-): Tool.AnyNoServices => ({
-  ...Tool.make(`${prefix}${name}`, {
-    description,
-    parameters,
-    success,
-    failure: RemoteFailed,
-    timeout,
-    render: ({ content }) => content.map(shown),
-    execute: Effect.fnUntraced(function*(json, call) {
-      const connected = yield* Effect.mapError(
-        client,
-        ({ message }) => new RemoteFailed({ reason: "Connection", message, content: [] })
-      )
-      const result = yield* asking(connected, name, json, call, idleTimeout)
-      const content = result.content as ReadonlyArray<Json>
-      if (result.isError === true) {
-        return yield* new RemoteFailed({
-          reason: "Tool",
-          message: content.map((it) => shown(it).text).join("\n"),
-          content
-        })
-      }
-      return result.structuredContent === undefined
-        ? { content }
-        : { content, structuredContent: result.structuredContent as Json }
-    })
-  }),
-  inputSchema: { ...inputSchema }
-})
-
-const asking = (
-  client: Client,
-  name: string,
-  json: Json,
-  call: ToolCall.Running,
-  idleTimeout: Duration.Input | undefined
-): Effect.Effect<CallToolResult, RemoteFailed> =>
-  Effect.suspend(() => {
-    const silence = idleTimeout === undefined ? undefined : idle(idleTimeout)
-    const asked = ask((signal) =>
-      client.callTool({ name, arguments: json as { readonly [key: string]: unknown } }, {
-        signal,
-        // Time is the registry's: the SDK's own timers run past its clock.
-        timeout: 2 ** 31 - 1,
-        onprogress: ({ message, progress, total }) => {
-          silence?.pulse()
-          call.progress({
-            progress,
-            ...(total === undefined ? {} : { total }),
-            ...(message === undefined ? {} : { message })
-          })
-        }
-      })
-    ).pipe(
-      Effect.onInterrupt(() => Effect.sync(() => call.declareResidue(unproven(name)))),
-      Effect.mapError(failed)
-    )
-    if (silence === undefined) return asked
-    return Effect.raceFirst(
-      asked,
-      Effect.mapError(
-        silence.exceeded,
-        ({ message }) => new RemoteFailed({ reason: "Connection", message, content: [] })
-      )
-    )
-  })
-
-/** The SDK says of what was aborted that it timed out. */
-const ask = <A>(f: (signal: AbortSignal) => Promise<A>) =>
-  Abortable.promise((signal) =>
-    f(signal).catch((error: unknown) => {
-      throw signal.aborted ? signal.reason : error
-    })
-  )
-
-const unproven = (name: string): ToolResult.Residue => ({
-  kind: "remote",
-  detail: `the MCP server was told that its call of ${name} is cancelled; whether it has stopped is not known`
-})
-
-const failed = (error: unknown): RemoteFailed => {
-  const cause = causeOf(error)
-  const message = cause instanceof Error ? cause.message : String(cause)
-  // An error of the protocol has a number: the server has read the request, and refused it.
-  const code = (cause as { readonly code?: unknown } | null)?.code
-  return new RemoteFailed({ reason: typeof code === "number" ? "Protocol" : "Connection", message, content: [] })
-}
-
-const causeOf = (error: unknown): unknown =>
-  typeof error === "object" && error !== null && "cause" in error ? error.cause : error
-
-const shown = (block: Json): ToolResult.Content => {
-  const { text, type } = block as { readonly type?: unknown; readonly text?: unknown }
-  return { type: "text", text: type === "text" && typeof text === "string" ? text : JSON.stringify(block) }
-}

@@ -51,13 +51,15 @@ export const transport = Effect.fnUntraced(function*(
 
 const never = new AbortController().signal
 
-/**
- * 10 MiB is what the official SDK takes. What its parameters and results may be nested is between the two sides: whoever
- * validates them says so.
- */
-const limits: Frames.Limits = { maxBytes: 10 * 1024 * 1024, maxDepth: Number.MAX_SAFE_INTEGER }
+/** 10 MiB is what the official SDK takes, and what is nested more deeply than a message may be is no result here. */
+const limits: Frames.Limits = { maxBytes: 10 * 1024 * 1024, maxDepth: Message.maxDepth }
 
-/** A message, or what stands for an answer that is too long: whoever asked does not wait for another one. */
+const problems = {
+  TooLong: `the answer is longer than ${limits.maxBytes} bytes`,
+  TooDeep: `the answer is nested more than ${limits.maxDepth} levels deep`
+}
+
+/** A message, or what stands for an answer that is refused: whoever asked does not wait for another one. */
 const messageOf = (frame: Frames.Frame): JSONRPCMessage | undefined => {
   switch (frame._tag) {
     case "Json":
@@ -67,11 +69,7 @@ const messageOf = (frame: Frames.Frame): JSONRPCMessage | undefined => {
     case "TooLong":
     case "TooDeep":
       return frame.kind === "answer" && Message.isId(frame.id)
-        ? Message.refusal(
-          frame.id,
-          Message.errorCodes.invalidRequest,
-          `the answer is longer than ${limits.maxBytes} bytes`
-        )
+        ? Message.refusal(frame.id, Message.errorCodes.invalidRequest, problems[frame._tag])
         : undefined
   }
 }

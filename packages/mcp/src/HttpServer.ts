@@ -6,14 +6,7 @@
  * client says that itself, by another POST of the same session. Whatever cancels a call, its response ends at once, and
  * its place is free when it is quiet.
  */
-import {
-  type AuthInfo,
-  createMcpHandler,
-  isLegacyRequest,
-  type McpServer,
-  type Server,
-  type ServerNotifier
-} from "@modelcontextprotocol/server"
+import { type AuthInfo, isLegacyRequest, type ServerNotifier } from "@modelcontextprotocol/server"
 import * as Abortable from "@quiesce/core/Abortable"
 import type * as ToolRegistry from "@quiesce/core/ToolRegistry"
 import * as Context from "effect/Context"
@@ -24,22 +17,23 @@ import type * as Scope from "effect/Scope"
 import { randomUUID } from "node:crypto"
 import * as Cancelled from "./Cancelled.ts"
 import * as Bind from "./internal/bind.ts"
+import * as Exchanges from "./internal/exchanges.ts"
 import * as Factory from "./internal/factory.ts"
-import * as Http from "./internal/http.ts"
-import { InFlight } from "./internal/inFlight.ts"
+import * as HttpRequest from "./internal/httpRequest.ts"
+import * as HttpResponse from "./internal/httpResponse.ts"
 import * as Message from "./internal/message.ts"
+import type { Open, Track } from "./internal/open.ts"
 import * as Results from "./internal/results.ts"
 import { Session } from "./internal/session.ts"
 import { Sessional } from "./internal/sessional.ts"
 import * as Tools from "./internal/tools.ts"
-import { Unread } from "./internal/unread.ts"
 import type { ServerOptions } from "./ServerOptions.ts"
 
 export interface Options extends ServerOptions {
   /** The names that this server is reached by; `"any"` where something before it has checked. Default: this machine's. */
-  readonly hosts?: Http.Names | undefined
+  readonly hosts?: HttpRequest.Names | undefined
   /** The hosts whose pages may ask. Default: this machine's. */
-  readonly origins?: Http.Names | undefined
+  readonly origins?: HttpRequest.Names | undefined
   /** The longest body, in bytes. Default: 4 MiB, what the official SDK takes. */
   readonly maxBodyBytes?: number | undefined
   /**
@@ -70,21 +64,7 @@ export interface Shape {
   readonly sessions: Effect.Effect<number>
 }
 
-/** A request of a stateless revision. */
-interface Exchange {
-  readonly inFlight: InFlight
-  readonly unread: Unread
-}
-
-const newExchange = (): Exchange => ({ inFlight: new InFlight(), unread: new Unread() })
-
 export class HttpServer extends Context.Service<HttpServer, Shape>()("@quiesce/mcp/HttpServer") {}
-
-/** Something that has requests in flight and can be ended. */
-interface Open {
-  readonly inFlight: InFlight
-  readonly end: (cause: unknown) => void
-}
 
 /** A server until the scope closes, which closes it. */
 export const make = Effect.fnUntraced(function*(
@@ -93,61 +73,24 @@ export const make = Effect.fnUntraced(function*(
   const tools = yield* Tools.make(options.concurrency)
   const context = yield* Effect.context<never>()
   const run = Effect.runPromiseWith(context)
-  const limits = { maxBodyBytes: options.maxBodyBytes ?? 4 * 1024 * 1024, maxDepth: 1024 }
+  const maxBodyBytes = options.maxBodyBytes ?? 4 * 1024 * 1024
   const idle = Duration.fromInputUnsafe(options.sessionIdle ?? "30 minutes")
   const maxSessions = options.maxSessions ?? 10_000
 
   const sessions = new Map<string, Sessional>()
+  /** How many sessions are about to be there: each has its place before anybody waits for it. */
+  let opening = 0
   const open = new Set<Open>()
-  let closed = false
+  let closing = false
 
-  /** Is among the open ones until it has ended and is quiet. */
-  const track = (opened: Open): () => void => {
+  const track: Track = (opened) => {
     open.add(opened)
-    // It began while the server was closing.
-    if (closed) opened.end(Cancelled.serverClosed())
+    // It began while the server was being closed.
+    if (closing) opened.end(Cancelled.serverClosed())
     return () => void run(opened.inFlight.whenQuiet).then(() => open.delete(opened))
   }
 
-  // A server of one exchange has nobody to tell of changes: those who asked for them are told by `notify`.
-  const still: Tools.Tools = { ...tools, onChange: () => () => undefined }
-  const exchanges = new WeakMap<Request, Exchange>()
-  const modern = createMcpHandler(
-    ({ requestInfo }) => {
-      const { inFlight, unread } = exchanges.get(requestInfo as Request) ?? newExchange()
-      return Factory.speaking(Factory.make(options, still, Bind.unguarded(inFlight)), (message) => {
-        if (Message.isProgress(message)) return unread.report() ? message : undefined
-        return Message.isResponse(message) && !inFlight.worked ? Message.sayable(message, message.id!) : message
-      })
-    },
-    { legacy: "reject", maxRequestBodySize: limits.maxBodyBytes }
-  )
-  tools.onChange(() => modern.notify.toolsChanged())
-
-  /** A request of a stateless revision: its own id space, ended by whoever is first. */
-  const exchange = async (request: Request, body: unknown, { authInfo, signal }: HandleOptions): Promise<Response> => {
-    const made = newExchange()
-    const { inFlight, unread } = made
-    const controller = new AbortController()
-    const end = (cause: unknown) => {
-      inFlight.close(cause)
-      controller.abort(cause)
-    }
-    const { headers, method, url } = request
-    const inner = new Request(url, { method, headers, signal: controller.signal })
-    exchanges.set(inner, made)
-    const release = track({ inFlight, end })
-    const deafen = Http.listen([[request.signal, () => end(Cancelled.connectionClosed())], [signal, end]])
-    const response = await modern.fetch(inner, { parsedBody: body, ...(authInfo === undefined ? {} : { authInfo }) })
-    return Http.watch(response, {
-      over: () => {
-        deafen()
-        release()
-      },
-      dropped: () => end(Cancelled.connectionClosed()),
-      read: unread.read
-    })
-  }
+  const exchanges = Exchanges.make(options, tools, maxBodyBytes, track)
 
   /** A request, or several, of an older revision, in a session or alone. */
   const inSession = async (
@@ -162,25 +105,22 @@ export const make = Effect.fnUntraced(function*(
     if (taken !== undefined) {
       over()
       const { code, message } = Results.duplicate()
-      return Http.refuse(400, code, message, taken)
+      return HttpResponse.refuse(400, code, message, taken)
     }
     const { cancel, read, response } = session.handle(request, body, authInfo)
     const dropped = () => {
       if (options.dropped === "cancel") cancel(Cancelled.connectionClosed())
     }
-    const deafen = Http.listen([[request.signal, dropped], [signal, cancel]])
+    const deafen = HttpRequest.listen([[request.signal, dropped], [signal, cancel]])
     const ended = () => {
       deafen()
       over()
     }
-    return Http.watch(await response, { over: ended, dropped, read })
+    return HttpResponse.watch(response, { over: ended, dropped, read })
   }
 
-  const connect = async (session: Session): Promise<McpServer | Server> => {
-    const server = Factory.make(options, tools, Bind.guarded(session.connection))
-    await server.connect(session.connection)
-    return server
-  }
+  const connect = ({ connection }: Session): Promise<void> =>
+    Factory.make(options, tools, Bind.guarded(connection)).connect(connection)
 
   const alone = async (request: Request, body: unknown, handling: HandleOptions): Promise<Response> => {
     const session = new Session({})
@@ -196,13 +136,16 @@ export const make = Effect.fnUntraced(function*(
   }
 
   const openSession = async (request: Request, body: unknown, handling: HandleOptions): Promise<Response> => {
-    if (sessions.size >= maxSessions) return Http.refuse(503, -32000, `There are ${maxSessions} sessions, and no more`)
-    let opened = false
+    if (sessions.size + opening >= maxSessions) {
+      return HttpResponse.refuse(503, -32000, `There are ${maxSessions} sessions, and no more`)
+    }
+    let isOpened = false
     const session = new Session({
       session: {
         id: randomUUID,
         opened: (id) => {
-          opened = true
+          isOpened = true
+          opening--
           sessions.set(id, sessional)
           void session.connection.ended.then(() => sessions.delete(id))
         },
@@ -215,23 +158,33 @@ export const make = Effect.fnUntraced(function*(
         Effect.andThen(Effect.sleep(idle), Effect.sync(() => end(Cancelled.sessionExpired())))
       ))
     const release = track({ inFlight: session.connection.inFlight, end })
-    void session.connection.ended.then(() => {
+    const ended = () => {
       sessional.stop()
       release()
-    })
-    await connect(session)
-    const response = await sessional.during((over) => inSession(session, request, body, handling, over))
-    if (!opened) end(Cancelled.connectionClosed())
-    return response
+    }
+    void session.connection.ended.then(ended)
+    opening++
+    try {
+      await connect(session)
+      return await sessional.during((over) => inSession(session, request, body, handling, over))
+    } finally {
+      if (!isOpened) {
+        opening--
+        end(Cancelled.connectionClosed())
+        // What was never connected has no end that somebody would hear of.
+        ended()
+      }
+    }
   }
 
   const post = async (request: Request, handling: HandleOptions): Promise<Response> => {
-    const read = await Http.readBody(request, limits)
+    const read = await HttpRequest.readBody(request, maxBodyBytes)
     if (read instanceof Response) return read
     const { body } = read
-    if (closed) return closing()
-    if (handling.signal?.aborted === true || request.signal.aborted) return gone()
-    if (!await isLegacyRequest(request, body)) return exchange(request, body, handling)
+    if (handling.signal?.aborted === true || request.signal.aborted) return HttpResponse.gone()
+    const isLegacy = await isLegacyRequest(request, body)
+    if (closing) return HttpResponse.closing()
+    if (!isLegacy) return exchanges.handle(request, body, handling)
     const id = request.headers.get("mcp-session-id")
     if (id !== null) return known(id, (session, over) => inSession(session, request, body, handling, over))
     const messages: ReadonlyArray<unknown> = Array.isArray(body) ? body : [body]
@@ -240,7 +193,7 @@ export const make = Effect.fnUntraced(function*(
     if (messages.some(Message.isRequest)) return alone(request, body, handling)
     // There is nothing in flight that it could be about.
     if (methods.includes("notifications/cancelled")) {
-      return Http.refuse(404, -32001, "Without a session there is no request to cancel")
+      return HttpResponse.refuse(404, -32001, "Without a session there is no request to cancel")
     }
     return new Response(null, { status: 202 })
   }
@@ -250,46 +203,35 @@ export const make = Effect.fnUntraced(function*(
     f: (session: Session, over: () => void) => Promise<Response>
   ): Promise<Response> => {
     const sessional = sessions.get(id)
-    if (sessional === undefined) return Http.refuse(404, -32001, "Session not found")
+    if (sessional === undefined) return HttpResponse.refuse(404, -32001, "Session not found")
     return sessional.during((over) => f(sessional.session, over))
   }
 
   const handle: Shape["handle"] = async (request, handling = {}) => {
     try {
-      if (closed) return closing()
-      const refused = Http.checkNames(request, options.hosts, options.origins)
+      if (closing) return HttpResponse.closing()
+      const refused = HttpRequest.checkNames(request, options.hosts, options.origins)
       if (refused !== undefined) return refused
       if (request.method === "POST") return await post(request, handling)
       const id = request.headers.get("mcp-session-id")
-      if (request.method !== "GET" && request.method !== "DELETE") return notAllowed("GET, POST, DELETE")
-      if (id === null) return notAllowed("POST")
+      if (request.method !== "GET" && request.method !== "DELETE") return HttpResponse.notAllowed("GET, POST, DELETE")
+      if (id === null) return HttpResponse.notAllowed("POST")
       return await known(id, (session, over) => inSession(session, request, undefined, handling, over))
     } catch {
-      return Http.refuse(500, -32603, "Internal server error")
+      return HttpResponse.refuse(500, -32603, "Internal server error")
     }
   }
 
   const close = Effect.gen(function*() {
-    closed = true
+    closing = true
     for (const { end } of open) end(Cancelled.serverClosed())
-    yield* Effect.ignore(Abortable.promise(() => modern.close()))
+    yield* Effect.ignore(Abortable.promise(() => exchanges.close()))
     yield* Effect.forEach(open, ({ inFlight }) => inFlight.whenQuiet, { discard: true })
   })
   yield* Effect.addFinalizer(() => close)
 
-  return { handle, notify: modern.notify, close, sessions: Effect.sync(() => sessions.size) }
+  return { handle, notify: exchanges.notify, close, sessions: Effect.sync(() => sessions.size) }
 })
 
 export const layer = (options: Options): Layer.Layer<HttpServer, never, ToolRegistry.ToolRegistry> =>
   Layer.effect(HttpServer, make(options))
-
-const closing = (): Response => Http.refuse(503, -32000, "The server is closing")
-
-/** Nobody waits for it: the status that web servers log then. */
-const gone = (): Response => new Response(null, { status: 499 })
-
-const notAllowed = (allow: string): Response => {
-  const response = Http.refuse(405, -32000, "Method not allowed")
-  response.headers.set("Allow", allow)
-  return response
-}

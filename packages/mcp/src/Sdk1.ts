@@ -13,9 +13,8 @@ import type { Transport } from "@modelcontextprotocol/server"
 import * as Abortable from "@quiesce/core/Abortable"
 import * as Effect from "effect/Effect"
 import type { Options } from "./Attach.ts"
-import * as Cancelled from "./Cancelled.ts"
-import { Connection } from "./internal/connection.ts"
-import { StdioWire } from "./internal/stdioWire.ts"
+import * as Connection from "./internal/connection.ts"
+import * as StdioWire from "./internal/stdioWire.ts"
 import * as Tools from "./internal/tools.ts"
 
 /**
@@ -34,15 +33,9 @@ export const connect = Effect.fnUntraced(function*(
 ) {
   const lowLevel = "server" in server ? server.server : server
   const tools = yield* Tools.make(options.concurrency)
-  const wire = transport ?? new StdioWire(process.stdin, process.stdout)
-  const connection = yield* Effect.acquireRelease(
-    Effect.sync(() => new Connection(wire as Transport)),
-    (connection) =>
-      Effect.andThen(
-        Effect.ignore(Abortable.promise(() => connection.shut(Cancelled.serverClosed()))),
-        connection.inFlight.whenQuiet
-      )
-  )
+  const fork = Effect.runForkWith(yield* Effect.context<never>())
+  const wire = transport ?? new StdioWire.StdioWire(process.stdin, process.stdout, StdioWire.defaultLimits, fork)
+  const connection = yield* Connection.scoped(wire as Transport)
   const { inFlight } = connection
   lowLevel.registerCapabilities({ tools: { listChanged: true } })
   lowLevel.setRequestHandler(ListToolsRequestSchema, () => tools.list())

@@ -1,3 +1,4 @@
+// `Sdk1` is imported by its own path: it needs a line of the SDK that nobody else does.
 export * as Attach from "./Attach.ts"
 export * as Cancelled from "./Cancelled.ts"
 export * as Client from "./Client.ts"

@@ -181,6 +181,62 @@ describe("tools attached to a server that somebody else connects", () => {
       )
   )
 
+  it.effect(
+    cites("have an id again once it is answered, for those who share a connection without knowing", "MCP-02"),
+    () =>
+      served((bodies) =>
+        Effect.gen(function*() {
+          const peer = new Peer()
+          const server = new Server(info)
+          yield* Attach.attach(server)
+          serveStdio(() => server, { transport: new StdioServerTransport(peer.input, peer.output) })
+          peer.send(initialize(), { jsonrpc: "2.0", method: "notifications/initialized" })
+          yield* answerTo(peer, "init")
+          peer.send(call(revision, 1, "wait", { key: "a" }))
+          yield* bodies.began("a")
+          peer.send(call(revision, 1, "echo", { text: "too early" }))
+          yield* settled(peer)
+          yield* bodies.release("a")
+          yield* Effect.promise(() => peer.frame(({ id, result }) => id === 1 && result !== undefined))
+          peer.send(call(revision, 1, "echo", { text: "again" }))
+          yield* Effect.promise(() => peer.frame(({ result }) => result?.content?.[0].text === "again"))
+          assert.deepStrictEqual(
+            peer.frames.filter(({ id }) => id === 1).map(({ error, result }) => error?.code ?? result.content[0].text),
+            [-32600, "\"released a\"", "again"]
+          )
+        })
+      )
+  )
+
+  it.effect("are described as the tool that has their name now", () =>
+    served(() =>
+      Effect.gen(function*() {
+        const peer = new Peer()
+        yield* Attach.connect(official(), new StdioServerTransport(peer.input, peer.output))
+        peer.send(initialize(), { jsonrpc: "2.0", method: "notifications/initialized" })
+        yield* answerTo(peer, "init")
+        const registry = yield* ToolRegistry.ToolRegistry
+        const changes = (count: number) =>
+          Effect.promise(() =>
+            peer.frame(() =>
+              peer.frames.filter(({ method }) => method === "notifications/tools/list_changed").length >= count
+            )
+          )
+        const old = yield* Scope.fork(yield* Effect.scope)
+        yield* Effect.provideService(registry.register(Bodies.tool("another")), Scope.Scope, old)
+        yield* changes(1)
+        yield* Scope.close(old, Exit.void)
+        yield* registry.register({ ...Bodies.tool("another"), description: "a newer one" })
+        yield* changes(2)
+        peer.send(request(revision, 1, "tools/list"))
+        const { result } = yield* answerTo(peer, 1)
+        assert.deepInclude(
+          result.tools.find(({ name }: { readonly name: string }) => name === "another"),
+          { description: "a newer one" }
+        )
+      })
+    ))
+
   it.effect("follow the registry also where one of them has a name that the server has", () =>
     served(() =>
       Effect.gen(function*() {

@@ -216,17 +216,64 @@ describe("the tools of an MCP server", () => {
       })
     ))
 
+  const schemasWhere = (
+    registry: ToolRegistry.Shape,
+    holds: (schemas: ReadonlyArray<ToolRegistry.ToolSchema>) => boolean
+  ) => Effect.forkChild(Stream.runHead(Stream.filter(registry.schemaChanges, holds)), { startImmediately: true })
+
+  it.effect("are described as the server describes them now, once nobody calls them", () =>
+    using((remote, registry) =>
+      Effect.gen(function*() {
+        const call = yield* registry.start(work)
+        const { id } = yield* called(remote)
+        remote.tools = [
+          { name: "work", description: "works better", inputSchema: { type: "object" } },
+          { name: "other", inputSchema: { type: "object" } }
+        ]
+        const other = yield* schemasWhere(registry, (schemas) => schemas.some(({ name }) => name === "other"))
+        remote.send({ method: "notifications/tools/list_changed" })
+        yield* Fiber.join(other)
+        const described = (schemas: ReadonlyArray<ToolRegistry.ToolSchema>) =>
+          schemas.find(({ name }) => name === "work")?.description
+        assert.strictEqual(described(yield* registry.schemas), "works")
+        const better = yield* schemasWhere(registry, (schemas) => described(schemas) === "works better")
+        // The call goes on, and then the tool is exchanged.
+        remote.answer(id, "done")
+        assert.deepStrictEqual((yield* call.result).content, [{ type: "text", text: "done" }])
+        yield* Fiber.join(better)
+        assert.deepStrictEqual((yield* registry.schemas).map(({ name }) => name).sort(), ["other", "work"])
+      })
+    ))
+
+  it.effect("are those of the server that was found again, which is asked for them once", () =>
+    using((remote, registry) =>
+      Effect.gen(function*() {
+        const joined = Effect.fnUntraced(function*(name: string) {
+          remote.tools = [...remote.tools, { name, inputSchema: { type: "object" } }]
+          return yield* schemasWhere(registry, (schemas) => schemas.some((schema) => schema.name === name))
+        })
+        // Found by a call.
+        const second = yield* joined("second")
+        yield* Effect.promise(() => remote.die())
+        yield* isServed(remote, registry)
+        yield* Fiber.join(second)
+        // Found by the question for its tools.
+        const third = yield* joined("third")
+        remote.send({ method: "notifications/tools/list_changed" })
+        yield* Effect.promise(() => remote.die())
+        yield* Fiber.join(third)
+        yield* isServed(remote, registry)
+        yield* Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
+        assert.deepStrictEqual([remote.opened, remote.closed, remote.sent("tools/list").length], [3, 2, 3])
+      })
+    ))
+
   it.effect("are had where others of that server cannot be, which have no name or one that is taken", () =>
     using((remote, registry) =>
       Effect.gen(function*() {
         yield* registry.register(tool("taken"))
         remote.tools = ["", "taken", "other"].map((name) => ({ name, inputSchema: { type: "object" } }))
-        const other = yield* Effect.forkChild(
-          Stream.runHead(
-            Stream.filter(registry.schemaChanges, (schemas) => schemas.some(({ name }) => name === "other"))
-          ),
-          { startImmediately: true }
-        )
+        const other = yield* schemasWhere(registry, (schemas) => schemas.some(({ name }) => name === "other"))
         remote.send({ method: "notifications/tools/list_changed" })
         yield* Fiber.join(other)
         assert.deepStrictEqual((yield* registry.schemas).map(({ name }) => name), ["taken", "other"])

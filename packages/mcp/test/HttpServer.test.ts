@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Server } from "@modelcontextprotocol/server"
 import { ToolRegistry } from "@quiesce/core"
 import { type Cancelled, HttpServer } from "@quiesce/mcp"
 import { Effect, Fiber, type Scope } from "effect"
@@ -484,4 +485,20 @@ describe("an HTTP session", () => {
         const { response } = yield* promise(() => post(initialize()))
         assert.strictEqual(response.status, 503)
       }), { maxSessions: 1 }))
+
+  it.effect("is refused where too many are opened at once, and not for those that could not be", () => {
+    let broken = 2
+    return served(({ post, server }) =>
+      Effect.gen(function*() {
+        const readings = yield* promise(() => Promise.all(Array.from({ length: 6 }, () => post(initialize()))))
+        assert.deepStrictEqual(readings.map(({ response }) => response.status), [500, 500, 200, 200, 503, 503])
+        assert.strictEqual(yield* server.sessions, 2)
+      }), {
+      maxSessions: 2,
+      server: () => {
+        if (broken-- > 0) throw new Error("it cannot be made")
+        return new Server({ name: "mine", version: "1" })
+      }
+    })
+  })
 })

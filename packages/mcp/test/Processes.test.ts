@@ -215,6 +215,17 @@ describe("a client of a program", () => {
     20_000
   )
 
+  it.live(
+    cites("passes over what is no message, however deeply it is nested", "MCP-11"),
+    () =>
+      Effect.gen(function*() {
+        const registry = yield* ToolRegistry.ToolRegistry
+        const { content } = yield* registry.execute({ callId: "1", name: "deep", arguments: {} })
+        assert.deepStrictEqual(content, [{ type: "text", text: "\"written\"" }])
+      }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(remoteOf(revision), ToolRegistry.layer([])))),
+    20_000
+  )
+
   for (const revision of revisions) {
     it.live(cites(`leaves nothing of it, in ${revision}`, "MCP-07", "MCP-03"), () =>
       Effect.gen(function*() {

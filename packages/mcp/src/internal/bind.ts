@@ -9,13 +9,22 @@ import {
   type Server,
   type ServerContext
 } from "@modelcontextprotocol/server"
+import type * as ToolRegistry from "@quiesce/core/ToolRegistry"
 import { Connection } from "./connection.ts"
 import { InFlight } from "./inFlight.ts"
 import * as Results from "./results.ts"
 import type * as Tools from "./tools.ts"
 
-/** Finds the request that a handler was started for among those in flight. */
-export type Find = (context: ServerContext) => { readonly inFlight: InFlight; readonly key: unknown }
+/** A request among those in flight. */
+interface Found {
+  readonly inFlight: InFlight
+  readonly key: unknown
+  /** Told when its handler has settled, where nobody else sees that it is answered. */
+  readonly settled?: () => void
+}
+
+/** Finds the request that a handler was started for. */
+export type Find = (context: ServerContext) => Found
 
 /** Binds, and returns how to let go. */
 export const bind = (server: McpServer | Server, tools: Tools.Tools, find?: Find): () => void =>
@@ -26,12 +35,12 @@ export const bind = (server: McpServer | Server, tools: Tools.Tools, find?: Find
 /** Behind the guard the SDK knows a request by its key. */
 export const guarded = ({ inFlight }: Connection): Find => ({ mcpReq }) => ({ inFlight, key: mcpReq.id })
 
-/** Without a guard a request comes to be in flight when its handler is started. */
+/** Without a guard a request is in flight from when its handler is started until that has settled. */
 export const unguarded = (inFlight: InFlight): Find => ({ mcpReq: { _meta, id, method } }) => {
   const request = { id, method, params: { _meta } }
   const key = inFlight.accept(request)?.key
   if (key === undefined && !inFlight.closed) throw Results.duplicate()
-  return { inFlight, key }
+  return { inFlight, key, settled: () => void inFlight.answer(key) }
 }
 
 const onTransportOf = (server: Server): Find => {
@@ -65,38 +74,50 @@ const bindServer = (server: Server, tools: Tools.Tools, find: Find): () => void 
   }
 }
 
+interface Registered {
+  readonly schema: ToolRegistry.ToolSchema
+  readonly tool: RegisteredTool
+}
+
 /** The SDK tells its clients of each tool that is added or removed. */
 const bindMcpServer = (server: McpServer, tools: Tools.Tools, find: Find): () => void => {
-  const registered = new Map<string, RegisteredTool>()
+  const registered = new Map<string, Registered>()
   const sync = (failed: (error: unknown) => void) => {
-    const schemas = tools.schemas()
-    const names = new Set(schemas.map(({ name }) => name))
-    for (const [name, tool] of registered) {
-      if (names.has(name)) continue
+    const schemas = new Map(tools.schemas().map((schema) => [schema.name, schema]))
+    for (const [name, { schema, tool }] of registered) {
+      // Another one may have its name by now.
+      if (isSame(schema, schemas.get(name))) continue
       registered.delete(name)
       tool.remove()
     }
-    for (const { description, inputSchema, name } of schemas) {
+    for (const [name, schema] of schemas) {
       if (registered.has(name)) continue
+      const { description, inputSchema } = schema
       const config = { description, inputSchema: unchecked(Results.objectSchema(inputSchema)) }
       const handler = (args: unknown, context: ServerContext) => answer(tools, { name, arguments: args }, context, find)
       try {
-        registered.set(name, server.registerTool(name, config, handler))
+        registered.set(name, { schema, tool: server.registerTool(name, config, handler) })
       } catch (error) {
         failed(error)
       }
     }
   }
+  const remove = () => registered.forEach(({ tool }) => tool.remove())
   sync((error) => {
+    remove()
     throw error
   })
   // The server may have a tool of that name, which stays; the others are served, and a later change tries again.
   const stop = tools.onChange(() => sync((error) => server.server.onerror?.(error as Error)))
   return () => {
     stop()
-    for (const tool of registered.values()) tool.remove()
+    remove()
   }
 }
+
+/** Whether that is what a tool of this name was registered with. */
+const isSame = (schema: ToolRegistry.ToolSchema, now: ToolRegistry.ToolSchema | undefined): boolean =>
+  schema.description === now?.description && schema.inputSchema === now.inputSchema
 
 /** The registry decides what it takes, and says in its own words what it does not. */
 const unchecked = (schema: { readonly [key: string]: unknown }) => ({
@@ -115,9 +136,15 @@ const answer = async (
   find: Find
 ): Promise<CallToolResult> => {
   const { notify, signal } = context.mcpReq
-  return tools.call(call, {
-    ...find(context),
-    signal,
-    report: (params) => notify({ method: "notifications/progress", params })
-  })
+  const { inFlight, key, settled } = find(context)
+  try {
+    return await tools.call(call, {
+      inFlight,
+      key,
+      signal,
+      report: (params) => notify({ method: "notifications/progress", params })
+    })
+  } finally {
+    settled?.()
+  }
 }

@@ -9,6 +9,9 @@
  * cancelled, and the SDK sees them one by one as the client reads again.
  */
 import type { JSONRPCMessage, Transport, TransportSendOptions } from "@modelcontextprotocol/server"
+import * as Abortable from "@quiesce/core/Abortable"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import { AsyncLocalStorage } from "node:async_hooks"
 import * as Cancelled from "../Cancelled.ts"
 import type { Flow } from "./flow.ts"
@@ -204,6 +207,17 @@ export class Connection implements Transport {
       : { ...message, params: { ...params, _meta: { ...meta, [subscriptionId]: entry.id } } }
   }
 }
+
+/** A guard around `wire` until the scope closes: that cancels what is in flight, closes the wire, and waits for the calls. */
+export const scoped = (wire: Transport): Effect.Effect<Connection, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => new Connection(wire)),
+    (connection) =>
+      Effect.andThen(
+        Effect.ignore(Abortable.promise(() => connection.shut(Cancelled.serverClosed()))),
+        connection.inFlight.whenQuiet
+      )
+  )
 
 /** An answer under the id that it is for, also where it says that id again: at the end of a subscription. */
 const answerFor = (entry: Entry, message: JSONRPCMessage): JSONRPCMessage => {

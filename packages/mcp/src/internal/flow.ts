@@ -1,7 +1,7 @@
 /** What a wire and whoever hands on its requests tell each other about a peer that does not read. */
 
 export interface Flow {
-  /** Whether that is as much as it may be. */
+  /** Whether the peer has left as much unread as it may. */
   readonly full: boolean
   /** Called when the peer has read some of it. */
   onroom?: () => void

@@ -77,3 +77,24 @@ export const sayable = (answer: JSONRPCMessage, id: Id): JSONRPCMessage => {
   }
   return refusal(id, errorCodes.internal, "Internal error: the answer is not JSON")
 }
+
+/**
+ * How deep arrays and objects of a message may be nested. The core takes arguments of 512 levels, which are some levels down
+ * in their message; what is far deeper only exhausts the stack of whoever validates it.
+ */
+export const maxDepth = 1024
+
+/** What is wrong with a message, before anybody asks what it says. */
+export const faultOf = (message: unknown): string | undefined => {
+  if (Array.isArray(message)) return "messages come one by one"
+  if (typeof message !== "object" || message === null) return "a message is an object"
+  const { jsonrpc, params } = message as { readonly jsonrpc?: unknown; readonly params?: unknown }
+  if (jsonrpc !== "2.0") return "a message says \"jsonrpc\": \"2.0\""
+  if (!isRequest(message) && !isNotification(message) && !isResponse(message)) {
+    return "a message is a request, a notification or a response, and an id is a string or a number"
+  }
+  if (params !== undefined && (typeof params !== "object" || params === null || Array.isArray(params))) {
+    return "params is an object"
+  }
+  return undefined
+}

@@ -49,7 +49,8 @@ export class Session {
     )
     const send = this.#transport.send.bind(this.#transport)
     this.#transport.send = async (message, options) => {
-      const post = this.#posts.get(options?.relatedRequestId ?? "")
+      const related = options?.relatedRequestId
+      const post = related === undefined ? undefined : this.#posts.get(related)
       if (post === undefined || !Message.isProgress(message) || post.unread.report()) await send(message, options)
     }
     this.connection = new Connection(this.#transport, {

@@ -21,8 +21,6 @@ import * as Message from "./message.ts"
 export interface Limits {
   /** The longest line, in bytes. */
   readonly maxFrameBytes: number
-  /** How deep arrays and objects of a message may be nested. */
-  readonly maxDepth: number
   /** What may be written and not be read. */
   readonly maxUnreadBytes: number
   /** How long a peer may take for one message, when so much is unread that nothing more is read of it. */
@@ -30,14 +28,12 @@ export interface Limits {
 }
 
 /**
- * 10 MiB is what the official SDK takes. The core takes arguments of 512 levels, which are some levels down in their
- * message; what is far deeper only exhausts the stack of whoever validates it. 16 MiB unread are one
- * answer of the longest that official clients take, and some more beside it. A minute is what a client may
- * be busy or swapped out, and what the longest answer takes over 200 KB a second.
+ * 10 MiB is what the official SDK takes. 16 MiB unread are one answer of the longest that official clients take, and some
+ * more beside it. A minute is what a client may be busy or swapped out, and what the longest answer takes over 200 KB a
+ * second.
  */
 export const defaultLimits: Limits = {
   maxFrameBytes: 10 * 1024 * 1024,
-  maxDepth: 1024,
   maxUnreadBytes: 16 * 1024 * 1024,
   stall: Duration.minutes(1)
 }
@@ -62,12 +58,12 @@ export class StdioWire implements Transport, Flow {
   /** Runs while nothing is read. */
   #stall: Fiber.Fiber<void> | undefined
 
-  constructor(input: Readable, output: Writable, limits: Limits = defaultLimits, fork: Fork = Effect.runFork) {
+  constructor(input: Readable, output: Writable, limits: Limits, fork: Fork) {
     this.#fork = fork
     this.#input = input
     this.#output = output
     this.#limits = limits
-    this.#frames = Frames.make({ maxBytes: limits.maxFrameBytes, maxDepth: limits.maxDepth })
+    this.#frames = Frames.make({ maxBytes: limits.maxFrameBytes, maxDepth: Message.maxDepth })
   }
 
   async start(): Promise<void> {
@@ -165,7 +161,7 @@ export class StdioWire implements Transport, Flow {
   }
 
   #take(frame: Frames.Frame): void {
-    const { maxDepth, maxFrameBytes } = this.#limits
+    const { maxFrameBytes } = this.#limits
     switch (frame._tag) {
       case "NotJson":
         return this.#refuse(null, "parse", "the line is not JSON")
@@ -175,10 +171,10 @@ export class StdioWire implements Transport, Flow {
         return this.#refuse(
           Message.asker(frame),
           "invalidRequest",
-          `a message is nested at most ${maxDepth} levels deep`
+          `a message is nested at most ${Message.maxDepth} levels deep`
         )
       case "Json": {
-        const fault = faultOf(frame.value)
+        const fault = Message.faultOf(frame.value)
         if (fault !== undefined) return this.#refuse(Message.idOf(frame.value), "invalidRequest", fault)
         this.onmessage?.(frame.value as JSONRPCMessage)
       }
@@ -189,19 +185,4 @@ export class StdioWire implements Transport, Flow {
     const title = code === "parse" ? "Parse error" : "Invalid Request"
     this.send(Message.refusal(id, Message.errorCodes[code], `${title}: ${reason}`)).catch(this.#failed)
   }
-}
-
-/** What is wrong with a message, before anybody asks what it says. */
-export const faultOf = (message: unknown): string | undefined => {
-  if (Array.isArray(message)) return "messages come one by one"
-  if (typeof message !== "object" || message === null) return "a message is an object"
-  const { jsonrpc, params } = message as { readonly jsonrpc?: unknown; readonly params?: unknown }
-  if (jsonrpc !== "2.0") return "a message says \"jsonrpc\": \"2.0\""
-  if (!Message.isRequest(message) && !Message.isNotification(message) && !Message.isResponse(message)) {
-    return "a message is a request, a notification or a response, and an id is a string or a number"
-  }
-  if (params !== undefined && (typeof params !== "object" || params === null || Array.isArray(params))) {
-    return "params is an object"
-  }
-  return undefined
 }

@@ -1,4 +1,4 @@
-/** Small things about requests and responses. */
+/** What an HTTP server takes: who may ask, what a body may be, and what may end a request meanwhile. */
 import {
   isJsonContentType,
   localhostAllowedHostnames,
@@ -8,12 +8,8 @@ import {
   validateOriginHeader
 } from "@modelcontextprotocol/server"
 import * as Frames from "@quiesce/wire/Frames"
+import { refuse } from "./httpResponse.ts"
 import * as Message from "./message.ts"
-import { faultOf } from "./stdioWire.ts"
-
-/** A JSON-RPC error, as the whole of a response. */
-export const refuse = (status: number, code: number, message: string, id: Message.Id | null = null): Response =>
-  Response.json(Message.refusal(id, code, message), { status })
 
 /** The names that a server may be reached by, and the pages that may ask it: `"any"` where something before it has checked. */
 export type Names = ReadonlyArray<string> | "any"
@@ -36,15 +32,10 @@ export const checkNames = (
   return undefined
 }
 
-export interface Limits {
-  readonly maxBodyBytes: number
-  readonly maxDepth: number
-}
-
 /** The messages of a POST, or the response to one that has none. */
 export const readBody = async (
   request: Request,
-  { maxBodyBytes, maxDepth }: Limits
+  maxBodyBytes: number
 ): Promise<{ readonly body: unknown } | Response> => {
   const { invalidRequest, parse } = Message.errorCodes
   if (!isJsonContentType(request.headers.get("content-type"))) {
@@ -58,13 +49,13 @@ export const readBody = async (
   } catch {
     return refuse(400, parse, "Parse error: the body cannot be read")
   }
-  const frame = Frames.read(text, { maxDepth })
+  const frame = Frames.read(text, { maxDepth: Message.maxDepth })
   if (frame._tag === "NotJson") return refuse(400, parse, "Parse error: the body is not JSON")
   if (frame._tag !== "Json") {
     return refuse(
       400,
       invalidRequest,
-      `Invalid Request: a message is nested at most ${maxDepth} levels deep`,
+      `Invalid Request: a message is nested at most ${Message.maxDepth} levels deep`,
       Message.asker(frame)
     )
   }
@@ -75,7 +66,7 @@ export const readBody = async (
     return refuse(400, invalidRequest, "Invalid Request: a batch has 1 to 100 messages")
   }
   for (const message of messages) {
-    const fault = faultOf(message)
+    const fault = Message.faultOf(message)
     if (fault !== undefined) return refuse(400, invalidRequest, `Invalid Request: ${fault}`, Message.idOf(message))
   }
   return { body }
@@ -93,46 +84,4 @@ export const listen = (
     return () => signal?.removeEventListener("abort", listener)
   })
   return () => stops.forEach((stop) => stop())
-}
-
-/** Who is told of how a response is read. */
-export interface Watching {
-  /** Its stream has been read to the end, or is read no more; `dropped` comes before the latter. */
-  readonly over: () => void
-  readonly dropped: () => void
-  /** An event was read. */
-  readonly read: () => void
-}
-
-/** The same response, watched. */
-export const watch = (response: Response, { dropped, over, read }: Watching): Response => {
-  // What is no stream is there as a whole.
-  if (response.body === null || response.headers.get("content-type")?.startsWith("text/event-stream") !== true) {
-    over()
-    return response
-  }
-  const reader = response.body.getReader()
-  const body = new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
-      try {
-        const { done, value } = await reader.read()
-        if (value !== undefined) {
-          read()
-          controller.enqueue(value)
-        }
-        if (!done) return
-        over()
-        controller.close()
-      } catch (error) {
-        over()
-        controller.error(error)
-      }
-    },
-    cancel: async (reason) => {
-      dropped()
-      over()
-      await reader.cancel(reason)
-    }
-  })
-  return new Response(body, response)
 }
