@@ -363,6 +363,22 @@ const faulty: ReadonlyArray<Mutant> = [
     test: { file: closes, title: "that closes does not wait for a peer that is silent" }
   },
   {
+    name: "a frame that arguments are in may be no deeper than arguments are",
+    clause: "ACP-08",
+    file: `${src}/internal/frames.ts`,
+    find: "const maxDepth = 1024",
+    replace: "const maxDepth = 512",
+    test: { file: guards, title: "with arguments as deep as the core takes them is read" }
+  },
+  {
+    name: "a program is killed by the end of its terminal",
+    clause: "ACP-06",
+    file: `${src}/Stdio.ts`,
+    find: "[\"SIGINT\", \"SIGTERM\", \"SIGHUP\"]",
+    replace: "[\"SIGINT\", \"SIGTERM\"]",
+    test: { file: `${test}/Stdio.test.ts`, title: "that is asked to end by SIGHUP" }
+  },
+  {
     name: "a program does not end before its client has read",
     clause: "ACP-06",
     file: `${src}/Stdio.ts`,

@@ -6,9 +6,7 @@
  * the other.
  */
 import * as Sdk from "@agentclientprotocol/sdk"
-import type { AppendError } from "@quiesce/agent/LogError"
 import type * as Session from "@quiesce/agent/Session"
-import type * as SessionError from "@quiesce/agent/SessionError"
 import type * as SessionLog from "@quiesce/agent/SessionLog"
 import type * as Turn from "@quiesce/agent/Turn"
 import type * as ToolRegistry from "@quiesce/core/ToolRegistry"
@@ -61,9 +59,6 @@ export interface Options<E, R, E2, R2, H extends Handlers = {}> {
   readonly describe?: Updates.Describe | undefined
   readonly handlers?: H | undefined
 }
-
-/** Errors of a turn that have a meaning in the protocol. */
-export type TurnError = AppendError | SessionError.TooManySteps
 
 /** Serves a client over the transport at hand until the scope closes: that cancels every turn and waits for it. */
 export const connect = <E, R, E2, R2, const H extends Handlers = {}>(

@@ -8,17 +8,9 @@ import type * as Sdk from "@agentclientprotocol/sdk"
 import type * as Effect from "effect/Effect"
 import type { PeerGone, RequestFailed } from "./AcpError.ts"
 import type { RawPeer } from "./internal/host.ts"
-import type { WhenCancelled } from "./internal/outgoing.ts"
+import type { Asked, WhenCancelled } from "./internal/outgoing.ts"
 
-export type { WhenCancelled }
-
-/** A request that was sent. */
-export interface Asked<A> {
-  /** The peer's answer. Interrupting the wait leaves the request alone. */
-  readonly answer: Effect.Effect<A, RequestFailed | PeerGone>
-  /** Asks the peer to stop: once, however often this runs. `answer` says what became of it. */
-  readonly cancel: Effect.Effect<void>
-}
+export type { Asked, WhenCancelled }
 
 export interface Options {
   /**

@@ -14,18 +14,20 @@ import * as Transport from "./Transport.ts"
 /** The output is the wire: what is logged goes to the standard error. */
 const logs = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
 
+/** The ways in which a process is asked to end: by a key, by another process, by the terminal that goes away. */
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
+
 /**
  * Runs `connect` over standard input and output, until the client hangs up or the process is asked to end (`SIGINT`,
- * `SIGTERM`). Then every request is cancelled and waited for, and the process may end: its exit code is 0, or 1 where the
- * wire was torn. It ends at once where the client does not read what was written, which would keep it.
+ * `SIGTERM`, `SIGHUP`). Then every request is cancelled and waited for, and the process may end: its exit code is 0, or 1
+ * where the wire was torn. It ends at once where the client does not read what was written, which would keep it.
  */
 export const run = async <P>(
   connect: Effect.Effect<Connection.Connection<P>, never, Transport.Transport | Scope.Scope>
 ): Promise<void> => {
   const stop = new AbortController()
   const asked = () => stop.abort()
-  process.on("SIGINT", asked)
-  process.on("SIGTERM", asked)
+  for (const signal of signals) process.on(signal, asked)
   const served = connect.pipe(
     Effect.flatMap(({ closed }) => closed),
     Effect.scoped,
@@ -40,8 +42,7 @@ export const run = async <P>(
     console.error(error)
     process.exitCode = 1
   } finally {
-    process.off("SIGINT", asked)
-    process.off("SIGTERM", asked)
+    for (const signal of signals) process.off(signal, asked)
     // The grace of the connection is over, and what is left in the pipe can be neither taken back nor let go.
     if (process.stdout.writableLength > 0) process.exit()
   }

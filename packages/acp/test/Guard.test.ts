@@ -104,7 +104,7 @@ describe("a frame", () => {
     ],
     [
       "that is nested too deeply",
-      `{"jsonrpc":"2.0","id":9,"method":"_now","params":${"[".repeat(600)}${"]".repeat(600)}}`,
+      `{"jsonrpc":"2.0","id":9,"method":"_now","params":${"[".repeat(1024)}${"]".repeat(1024)}}`,
       9,
       -32600
     ],
@@ -188,6 +188,20 @@ describe("a frame", () => {
       assert.deepStrictEqual(heard, [{ n: 1 }])
     }))
 
+  it.effect(cites("with arguments as deep as the core takes them is read", "ACP-08"), () =>
+    Effect.gen(function*() {
+      const heard: Array<unknown> = []
+      const { driver } = yield* client({}, {
+        "session/update": ({ update }) => Effect.sync(() => heard.push(update.sessionUpdate))
+      })
+      const update = `{"sessionUpdate":"tool_call","toolCallId":"1","title":"deep","rawInput":${"[".repeat(512)}${
+        "]".repeat(512)
+      }}`
+      yield* driver.raw(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":${update}}}\n`)
+      yield* settled
+      assert.deepStrictEqual(heard, ["tool_call"])
+    }))
+
   it.effect(cites("that is too long is not kept, however long it is", "ACP-08"), () =>
     Effect.gen(function*() {
       const { driver } = yield* agent(waiting, {}, { maxFrameBytes: 1024 })
@@ -253,8 +267,8 @@ describe("an answer that cannot be read", () => {
     ["is too long an error", JSON.stringify(error(0, 1, "x".repeat(5000))), "longer than 4096 bytes"],
     [
       "is nested too deeply",
-      `{"jsonrpc":"2.0","id":0,"result":${"[".repeat(600)}${"]".repeat(600)}}`,
-      "nested more than 512 levels deep"
+      `{"jsonrpc":"2.0","id":0,"result":${"[".repeat(1024)}${"]".repeat(1024)}}`,
+      "nested more than 1024 levels deep"
     ],
     [
       "is both a result and an error",

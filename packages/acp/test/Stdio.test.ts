@@ -33,7 +33,8 @@ describe("a program", { timeout: 60_000 }, () => {
   const ends: ReadonlyArray<readonly [how: string, end: (child: ChildProcess) => void]> = [
     ["whose input ends", (child) => child.stdin!.end()],
     ["that is asked to end by SIGTERM", (child) => child.kill("SIGTERM")],
-    ["that is asked to end by SIGINT", (child) => child.kill("SIGINT")]
+    ["that is asked to end by SIGINT", (child) => child.kill("SIGINT")],
+    ["that is asked to end by SIGHUP", (child) => child.kill("SIGHUP")]
   ]
   for (const [how, end] of ends) {
     it(cites(`${how} answers its prompt as cancelled, is quiet, and exits with 0`, "ACP-02", "ACP-06"), async () => {

@@ -13,9 +13,9 @@ export interface Limits {
 
 /**
  * Of the stack, which is what a deep frame costs, some thousands of levels are left when it is ours. No message of ACP needs
- * more than a dozen, and a tool's arguments may be nested as deeply as the core takes them.
+ * more than a dozen, and in it are a tool's arguments, which the core takes with 512 levels of their own.
  */
-const maxDepth = 512
+const maxDepth = 1024
 
 export class Decoder {
   readonly #maxFrameBytes: number

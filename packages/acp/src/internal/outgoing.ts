@@ -12,11 +12,11 @@ import * as Option from "effect/Option"
 import { PeerGone, RequestFailed } from "../AcpError.ts"
 import { type AnyMessage, type AnyResponse, cancelRequest, sessionOf } from "./message.ts"
 
-/** A request of ours: asked to stop, and answered, are two things. */
+/** A request that was sent: that it is asked to stop, and that it is answered, are two things. */
 export interface Asked<A> {
-  /** The answer. Interrupting the wait leaves the request alone. */
+  /** The peer's answer. Interrupting the wait leaves the request alone. */
   readonly answer: Effect.Effect<A, RequestFailed | PeerGone>
-  /** Asks the peer to stop, once. */
+  /** Asks the peer to stop: once, however often this runs. `answer` says what became of it. */
   readonly cancel: Effect.Effect<void>
 }
 
@@ -26,7 +26,7 @@ export interface Asked<A> {
  */
 export type WhenCancelled = "wait" | "leave" | "finish"
 
-interface Pending {
+export interface Pending {
   readonly id: number
   readonly method: string
   readonly sessionId: string | undefined
@@ -191,5 +191,3 @@ export class Outgoing {
     }
   }
 }
-
-export type { Pending }

@@ -13,7 +13,10 @@ import { type AnyMessage, code, failure } from "./message.ts"
 /** What may wait for the peer before senders that ask for room wait too: some large updates, and no more. */
 const room = 1024 * 1024
 
-/** Beyond this the peer, which does not read, is not read either: it would have us keep what it asks for. */
+/**
+ * Beyond this, which is two of the longest frames, the peer, which does not read, is not read either: it would have us keep
+ * what it asks for.
+ */
 const limit = 64 * 1024 * 1024
 
 const encoder = new TextEncoder()
