@@ -8,6 +8,7 @@
 import { type AgentInputItem, type FunctionTool, tool } from "@openai/agents"
 import * as Face from "./Face.ts"
 import * as Items from "./internal/openAiItems.ts"
+import { textOf } from "./internal/shown.ts"
 import type { Entry } from "./Ledger.ts"
 
 /**
@@ -32,7 +33,7 @@ export const tools = <Context = unknown>(face: Face.Face): Array<FunctionTool<Co
       parameters: { type: "object", properties: {}, required: [], additionalProperties: true, ...inputSchema },
       execute: async (input, _, details) => {
         const callId = details?.toolCall?.callId ?? `${name}-${++unnamed}`
-        return Items.shown(await Face.succeed(face, { callId, name, arguments: input, signal: details?.signal }))
+        return textOf(await Face.succeed(face, { callId, name, arguments: input, signal: details?.signal }))
       },
       // A failure is noted in the SDK's trace, and shown to the model as the registry words it.
       errorFunction: (_, error) => error instanceof Error ? error.message : String(error)

@@ -192,6 +192,9 @@ describe("a tool of the AI SDK", () => {
       const error = await rejection(AiSdk.fromTools({ wrong }))
       assert.instanceOf(error, AiSdk.NotImportable)
       assert.match(error.message, why)
+      assert.strictEqual(error.tool, "wrong")
+      // As it is printed: the field is not the error's name.
+      assert.match(String(error), /^NotImportable: the tool "wrong" cannot be imported/)
     })
   }
 })

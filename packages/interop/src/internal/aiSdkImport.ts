@@ -9,7 +9,7 @@ import { textOfOutput } from "./aiSdkMessages.ts"
 import * as Importing from "./importing.ts"
 
 export const toTool = async (name: string, tool: ToolSet[string], context: unknown): Promise<Tool.AnyNoServices> => {
-  const refuse = (reason: string) => new Importing.NotImportable({ name, reason })
+  const refuse = (reason: string) => new Importing.NotImportable({ tool: name, reason })
   const { execute, needsApproval, toModelOutput } = tool
   if (execute === undefined) throw refuse("it has no `execute`, somebody else runs it")
   if (needsApproval !== undefined && needsApproval !== false) throw refuse(Importing.needsApproval)

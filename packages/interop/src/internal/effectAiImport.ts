@@ -12,7 +12,7 @@ import { needsApproval, NotImportable } from "./importing.ts"
 type AnyToolkit = Toolkit.Toolkit<Record<string, AiTool.Any>>
 
 export const toTool = (toolkit: Toolkit.Any, tool: AiTool.Any): Tool.Any => {
-  const refuse = (reason: string) => new NotImportable({ name: tool.name, reason })
+  const refuse = (reason: string) => new NotImportable({ tool: tool.name, reason })
   if (AiTool.isProviderDefined(tool)) throw refuse("a provider runs it, or knows its parameters")
   if (tool.needsApproval !== undefined && tool.needsApproval !== false) throw refuse(needsApproval)
 

@@ -1,11 +1,13 @@
+/** What hosts' own tools are refused for, when they are to become tools of a registry. */
 import * as Data from "effect/Data"
 
+/** A tool of a host that cannot be one of ours. `tool` is its name there. */
 export class NotImportable extends Data.TaggedError("NotImportable")<{
-  readonly name: string
+  readonly tool: string
   readonly reason: string
 }> {
   override get message(): string {
-    return `the tool ${JSON.stringify(this.name)} cannot be imported: ${this.reason}`
+    return `the tool ${JSON.stringify(this.tool)} cannot be imported: ${this.reason}`
   }
 }
 

@@ -8,8 +8,6 @@ import { textOf } from "./shown.ts"
 type Call = Extract<AgentInputItem, { readonly type: "function_call" }>
 type Result = Extract<AgentInputItem, { readonly type: "function_call_result" }>
 
-export const shown = textOf
-
 /** The name under which the SDK shows a tool to a model. */
 const nameOf = (name: string): string => name.replaceAll(/[^a-zA-Z0-9]/g, "_")
 
@@ -39,7 +37,7 @@ const resultItem = (result: ToolResult.ToolResult): Result => ({
   callId: result.callId,
   name: nameOf(result.name),
   status: "completed",
-  output: { type: "text", text: shown(result) }
+  output: { type: "text", text: textOf(result) }
 })
 
 export const of = (entries: ReadonlyArray<Entry>): Array<AgentInputItem> => [
