@@ -396,7 +396,7 @@ export const bridgeMutants: ReadonlyArray<Mutant> = [
   {
     name: "a budget is enforced only where Wrapper.timeout is listed",
     clause: "TIME-05",
-    file: `${src}/internal/dispatch.ts`,
+    file: `${src}/internal/body.ts`,
     find: "if (timeout !== undefined && !listsTimeout) {",
     replace: "if (timeout !== undefined && listsTimeout) {",
     test: by(

@@ -505,9 +505,21 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "a question stays open when its call is cancelled",
     clause: "CALL-22",
     file: `${src}/Approval.ts`,
-    find: "return Effect.ensuring(Deferred.await(question.outcome), Effect.sync(() => close(question, cancelled)))",
-    replace: "return Deferred.await(question.outcome)",
+    find: "          return Effect.sync(() => open.delete(question))\n",
+    replace: "",
     test: { file: `${test}/Stages.test.ts`, title: "an answer that comes after the cancel is refused as stale" }
+  },
+  {
+    name: "a question can be taken back only when the operation that put it is over",
+    clause: "CALL-22",
+    file: `${src}/Approval.ts`,
+    find: "          return Effect.sync(() => open.delete(question))\n        })",
+    replace:
+      "          let isPut = false\n          queueMicrotask(() => isPut = true)\n          return Effect.sync(() => isPut && open.delete(question))\n        })",
+    test: {
+      file: `${test}/Approval.queue.test.ts`,
+      title: "closes a question whose call is cancelled by whoever is shown it, at once"
+    }
   },
   {
     name: "a channel that fails allows",
@@ -572,14 +584,14 @@ export const callMutants: ReadonlyArray<Mutant> = [
     name: "a question that was closed is shown to whoever lags",
     clause: "CALL-22",
     file: `${src}/Approval.ts`,
-    find: "    open.delete(question) && Deferred.doneUnsafe",
-    replace: "    Deferred.doneUnsafe",
+    find: "    if (!open.delete(question)) return false\n",
+    replace: "",
     test: { file: `${test}/Approval.queue.test.ts`, title: "never shows a consumer that lags" }
   },
   {
     name: "a tracer that cancels at the start of the body comes too late",
     clause: "CALL-05",
-    file: `${src}/internal/dispatch.ts`,
+    file: `${src}/internal/body.ts`,
     find: "    if (this.work.cancellation !== undefined) throw this.work.cancellation.abortReason\n",
     replace: "",
     test: {
@@ -590,7 +602,7 @@ export const callMutants: ReadonlyArray<Mutant> = [
   {
     name: "a tracer that interrupts the caller at the start of the body comes too late",
     clause: "CALL-05",
-    file: `${src}/internal/dispatch.ts`,
+    file: `${src}/internal/body.ts`,
     find: "    call.hear()\n    if (this.work",
     replace: "    if (this.work",
     test: {

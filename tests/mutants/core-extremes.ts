@@ -57,7 +57,7 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
   {
     name: "a failure that its schema refuses is published as it is",
     clause: "CALL-21",
-    file: `${src}/dispatch.ts`,
+    file: `${src}/body.ts`,
     find: "        : Outcome.toolFailedAs(thrown, Object.is(written?.thrown, thrown) ? written?.json : undefined)",
     replace:
       "        : written?.json === undefined ? Outcome.toolFailed(thrown) : Outcome.toolFailedAs(thrown, written.json)",
@@ -140,7 +140,7 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
   {
     name: "two calls wait for each other for ever",
     clause: "CALL-28",
-    file: `${src}/registry.ts`,
+    file: `${src}/waits.ts`,
     find: "{ for (const around of waiter.inside) held.add(around) }",
     replace: "{ held.has(call) }",
     test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "whenIdle in two calls at once" }
@@ -148,7 +148,7 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
   {
     name: "a call that waits is waited for by nobody around it",
     clause: "CALL-28",
-    file: `${src}/registry.ts`,
+    file: `${src}/waits.ts`,
     find: "        if (concerns(waiter, call)) {",
     replace: "        if (waiter) {",
     test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "waits until that is over, where it began to later" }
@@ -172,7 +172,7 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
   {
     name: "whoever waited for all to be over is kept",
     clause: "CALL-28",
-    file: `${src}/registry.ts`,
+    file: `${src}/waits.ts`,
     find: "      return Effect.sync(() => this.#waiters.delete(waiter))\n",
     replace: "",
     test: { file: `${test}/Waits.test.ts`, title: "keeps nobody whose wait was interrupted: for all to be over" }
@@ -180,7 +180,7 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
   {
     name: "a body that ends its fiber past every finalizer leaves its scope open",
     clause: ["CALL-07", "CALL-31"],
-    file: `${src}/dispatch.ts`,
+    file: `${src}/body.ts`,
     find: "  if (scope === undefined || scope.state._tag === \"Closed\") return done()\n",
     replace: "  if (scope === undefined || scope.state._tag !== \"Empty\") return done()\n",
     test: {
@@ -202,7 +202,7 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
   {
     name: "only two calls that wait for each other are noticed, not more in a circle",
     clause: "CALL-28",
-    file: `${src}/registry.ts`,
+    file: `${src}/waits.ts`,
     find: "    for (const call of held) {\n",
     replace: "    for (const call of calls) {\n",
     test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "in a circle of 3" }
@@ -210,7 +210,7 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
   {
     name: "of those around whoever waits, only the innermost counts as waited for",
     clause: "CALL-28",
-    file: `${src}/registry.ts`,
+    file: `${src}/waits.ts`,
     find: "    const held = new Set(calls)\n",
     replace: "    const held = new Set([...calls].slice(0, 1))\n",
     test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "waits for one around that which ends it" }
@@ -218,15 +218,15 @@ export const extremeMutants: ReadonlyArray<Mutant> = [
   {
     name: "a circle of waits through another registry is not noticed",
     clause: "CALL-28",
-    file: `${src}/registry.ts`,
-    find: "of call.registry.#waiters",
-    replace: "of (call.registry && [...calls][0]?.registry.#waiters) ?? []",
+    file: `${src}/waits.ts`,
+    find: "of call.registry.waits.#waiters",
+    replace: "of (call.registry && [...calls][0]?.registry.waits.#waiters) ?? []",
     test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "shutdown of three registries" }
   },
   {
     name: "of calls that wait for each other the first goes on first",
     clause: "CALL-28",
-    file: `${src}/registry.ts`,
+    file: `${src}/waits.ts`,
     find: "Array.from(this.#waiters).reverse()",
     replace: "Array.from(this.#waiters)",
     test: { file: `${test}/ToolRegistry.lifecycle.test.ts`, title: "the one that began to later goes on first" }

@@ -85,8 +85,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "what an observer still does outlives shutdown",
     clause: "CALL-24",
     file: `${src}/internal/registry.ts`,
-    find: "Effect.andThen(this.idle(except), this.observers.interrupt)",
-    replace: "this.idle(except)",
+    find: "Effect.andThen(this.waits.idle(except), this.observers.interrupt)",
+    replace: "this.waits.idle(except)",
     test: {
       file: `${test}/ToolRegistry.lifecycle.test.ts`,
       title: "ends what observers still do, once the calls are quiet"
@@ -136,8 +136,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "the end of a registration does not wait for its calls",
     clause: "CALL-25",
     file: `${src}/internal/registry.ts`,
-    find: "return this.idle(except, new Set(calls))",
-    replace: "return Effect.asVoid(Effect.forkDetach(this.idle(except, new Set(calls))))",
+    find: "return this.waits.idle(except, new Set(calls))",
+    replace: "return Effect.asVoid(Effect.forkDetach(this.waits.idle(except, new Set(calls))))",
     test: { file: `${test}/ToolRegistry.registration.test.ts`, title: "ends with its scope: the tool is gone" }
   },
   {
@@ -164,8 +164,8 @@ export const registryMutants: ReadonlyArray<Mutant> = [
     name: "a registration that waits for the call that ends it",
     clause: "CALL-25",
     file: `${src}/internal/registry.ts`,
-    find: "return this.idle(except, new Set(calls))",
-    replace: "return this.idle(except && new Set(), new Set(calls))",
+    find: "return this.waits.idle(except, new Set(calls))",
+    replace: "return this.waits.idle(except && new Set(), new Set(calls))",
     test: { file: `${test}/ToolRegistry.registration.test.ts`, title: "can be ended by a body of its own tool" }
   },
   {
@@ -422,9 +422,9 @@ export const registryMutants: ReadonlyArray<Mutant> = [
   {
     name: "whenIdle waits for nothing",
     clause: "CALL-28",
-    file: `${src}/internal/registry.ts`,
+    file: `${src}/internal/waits.ts`,
     find: "      if (!this.#isIdle(waiter) || ",
-    replace: "      if ((!this.#isIdle(waiter) && this.closed) || ",
+    replace: "      if ((!this.#isIdle(waiter) && waiter.among !== undefined) || ",
     test: {
       file: `${test}/ToolRegistry.lifecycle.test.ts`,
       title: "resolves for everybody once the last call is quiet"
@@ -452,7 +452,7 @@ export const registryMutants: ReadonlyArray<Mutant> = [
   {
     name: "a body that changes its view of the call changes the call",
     clause: "CALL-29",
-    file: `${src}/internal/dispatch.ts`,
+    file: `${src}/internal/body.ts`,
     find: "new Running(call, this.work)",
     replace:
       "Object.assign(call.pending, { signal: this.work.signal, deferContext: () => {}, concludeTurn: () => {}, declareResidue: () => {}, progress: () => {} })",
@@ -571,7 +571,7 @@ export const registryMutants: ReadonlyArray<Mutant> = [
   {
     name: "a body that returns no effect ends its fiber past every handler",
     clause: "CALL-31",
-    file: `${src}/internal/dispatch.ts`,
+    file: `${src}/internal/body.ts`,
     find: "return begin(() => this.#invoke() as Effect.Effect<unknown, unknown>)",
     replace: "return this.#invoke() as Effect.Effect<unknown, unknown>",
     test: { file: `${test}/Bodies.test.ts`, title: "an effect body that returns nothing is handled" }

@@ -5,7 +5,6 @@
  * call was cancelled) is refused as stale: it cannot start a body that was given up, nor answer another question.
  */
 import * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -56,7 +55,7 @@ interface Question {
   /** Questions are counted, so that a consumer knows where it is. */
   readonly number: number
   readonly call: ToolCall.Pending
-  readonly outcome: Deferred.Deferred<Outcome>
+  readonly answer: (outcome: Outcome) => void
 }
 
 const makeQueue = (): { readonly queue: Queue["Service"]; readonly channel: Channel } => {
@@ -64,8 +63,11 @@ const makeQueue = (): { readonly queue: Queue["Service"]; readonly channel: Chan
   // In the order in which they were asked.
   const open = new Set<Question>()
   const waiting = new Set<() => void>()
-  const close = (question: Question, outcome: Outcome): boolean =>
-    open.delete(question) && Deferred.doneUnsafe(question.outcome, Effect.succeed(outcome))
+  const close = (question: Question, outcome: Outcome): boolean => {
+    if (!open.delete(question)) return false
+    question.answer(outcome)
+    return true
+  }
   const newOne = Effect.callback<void>((resume) => {
     const wake = () => resume(Effect.void)
     waiting.add(wake)
@@ -78,14 +80,16 @@ const makeQueue = (): { readonly queue: Queue["Service"]; readonly channel: Chan
     })
   return {
     channel: {
+      // The question is put, and can be taken back, in one operation: whoever is shown it may cancel the call at once.
       ask: (call) =>
-        Effect.suspend(() => {
-          const question: Question = { number: ++asked, call, outcome: Deferred.makeUnsafe() }
+        Effect.callback((resume) => {
+          const answer = (outcome: Outcome) => resume(Effect.succeed(outcome))
+          const question: Question = { number: ++asked, call, answer }
           open.add(question)
           const woken = Array.from(waiting)
           waiting.clear()
           for (const wake of woken) wake()
-          return Effect.ensuring(Deferred.await(question.outcome), Effect.sync(() => close(question, cancelled)))
+          return Effect.sync(() => open.delete(question))
         })
     },
     queue: {

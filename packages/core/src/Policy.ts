@@ -116,7 +116,7 @@ export const sequence = (...policies: ReadonlyArray<Policy>): Policy => {
  * of each: a content for a value that another review gave is refused there as both at once.
  */
 const inTurn = (posts: ReadonlyArray<Post>): Post => {
-  const post: Post = Effect.fnUntraced(function*(call, result) {
+  const whole: Post = Effect.fnUntraced(function*(call, result) {
     let sum: Accept = { _tag: "Accept" }
     for (const post of posts) {
       const next = yield* post(call, revised(result, sum))
@@ -131,7 +131,7 @@ const inTurn = (posts: ReadonlyArray<Post>): Post => {
     }
     return sum
   })
-  return compose(post, posts)
+  return compose(whole, posts)
 }
 
 const revised = (result: ToolResult.ToolResult, review: Accept): ToolResult.ToolResult => {

@@ -82,7 +82,7 @@ export const make = (options: Options): Toolbox => {
     inFlight: () => Array.from(registry.inFlight, Faces.status),
     cancel: (which, cause) =>
       Faces.cancel(registry, which, cause === undefined ? Faces.byHand() : Cancellation.byCaller(cause)),
-    whenIdle: (inside) => Effect.runPromise(registry.idle(around(inside))),
+    whenIdle: (inside) => Effect.runPromise(registry.waits.idle(around(inside))),
     close,
     [Symbol.asyncDispose]: () => close()
   }

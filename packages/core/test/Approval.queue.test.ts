@@ -165,6 +165,27 @@ describe("the queue of approvals", () => {
       })
   )
 
+  it.effect(
+    cites("closes a question whose call is cancelled by whoever is shown it, at once", "CALL-22"),
+    () =>
+      Effect.gen(function*() {
+        const { a, queue, registry } = yield* make
+        const shown: Array<string> = []
+        yield* Effect.forkChild(
+          Stream.runForEach(queue.pending, ({ callId, token }) => {
+            shown.push(callId)
+            return registry.cancel(token)
+          }),
+          { startImmediately: true }
+        )
+        yield* TestClock.adjust(0)
+        const call = yield* registry.start(input("a"))
+        assert.strictEqual(codeOf(yield* call.result), "ABORTED_BEFORE_DISPATCH")
+        assert.isFalse(yield* queue.answer("a", "allow"))
+        assert.deepStrictEqual([shown, a.runs], [["a"], []])
+      })
+  )
+
   it.effect(cites("is closed by shutdown like any other wait", "CALL-28"), () =>
     Effect.gen(function*() {
       const { queue, registry } = yield* make

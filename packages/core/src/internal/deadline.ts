@@ -24,7 +24,7 @@ export class DeadlineExceeded extends Data.TaggedError("DeadlineExceeded")<{
   }
 }
 
-/** Of one piece of work, from its start. What says that it fired is made when it has. */
+/** The deadline of one piece of work, from its start. Most never fire: what says that one did is made when it has. */
 export class Deadline<E> implements Expiry<E> {
   readonly #timeout: Duration.Duration
   readonly #code: string

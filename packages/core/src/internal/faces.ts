@@ -78,7 +78,7 @@ export const make = (registry: Registry): ToolRegistry.Shape => {
       )),
     inFlight: Effect.sync(() => Array.from(registry.inFlight, status)),
     changes: listen(registry.callListeners, status),
-    whenIdle: exceptCaller((except) => registry.idle(except)),
+    whenIdle: exceptCaller((except) => registry.waits.idle(except)),
     shutdown: exceptCaller((except) => registry.shutdown(except))
   }
 }

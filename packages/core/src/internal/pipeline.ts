@@ -27,7 +27,7 @@ import type { Owner } from "./ward.ts"
 /** What a call is left to do once none of its fibers is alive. It is synchronous. */
 export type Publish = () => ToolResult.ToolResult
 
-/** The whole of it; for a call whose fiber the stage at hand has ended, with that stage's `fault`, what is left of it. */
+/** Runs all of it. With a `fault`, which is that of the stage that has ended the call's fiber: what is left of it. */
 export const pipeline = Effect.fnUntraced(function*(
   call: Call,
   fault?: Outcome.Failed

@@ -4,8 +4,6 @@
  * 1. A call is in `inFlight` from its launch until its result is published, whatever happens in between.
  * 2. Publishing comes after the end of the call's fiber, and is synchronous: the listener goes, the call leaves `inFlight`,
  *    the observers are started, and only then does its caller look.
- * 3. Who waits for quiescence from inside a call does not wait for that call, nor for those around it, nor for a call that
- *    waits for them in the same way, itself or by way of others, which may be calls of another registry.
  */
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
@@ -28,6 +26,7 @@ import { inherit, undivided } from "./context.ts"
 import { type Definition, TypeId } from "./definition.ts"
 import { Observers } from "./observers.ts"
 import { pipeline } from "./pipeline.ts"
+import { Waits } from "./waits.ts"
 import type * as Ward from "./ward.ts"
 import { Watch } from "./watch.ts"
 
@@ -71,21 +70,12 @@ export interface Origin {
   readonly fiber?: Fiber.Fiber<unknown, unknown> | undefined
 }
 
-/** Whoever waits for quiescence. */
-interface Waiter {
-  /** The call it waits inside of and those around that, the innermost first. */
-  readonly inside: ReadonlySet<Call>
-  /** What it waits for, where that is not every call. */
-  readonly among: ReadonlySet<Call> | undefined
-  readonly done: () => void
-}
-
-const concerns = ({ among, inside }: Waiter, call: Call): boolean =>
-  !inside.has(call) && (among === undefined || among.has(call))
-
 export class Registry {
   readonly services: Services
+  /** Throws for a context that holds something else than what was captured. */
+  readonly check: (caller: Context.Context<never>) => void
   readonly inFlight = new Set<Call>()
+  readonly waits = new Waits(this.inFlight)
   readonly observers: Observers
   closed = false
   readonly #context: Context.Context<never>
@@ -94,16 +84,12 @@ export class Registry {
   /** The context of a call's fiber, made of the call's. */
   readonly fiberContext: (context: Context.Context<never>) => Context.Context<never>
   readonly #tools = new Map<string, Entry>()
-  readonly #waiters = new Set<Waiter>()
   readonly #watch: Watch
   /** How many levels are being launched in one another: calls that name no parent are only known to nest by this. */
   #launching = 0
   /** Told of every change of a call in flight, and of the tools. */
   readonly callListeners = new Set<(call: Call) => void>()
   readonly toolListeners = new Set<() => void>()
-
-  /** Throws for a context that holds something else than what was captured. */
-  readonly check: (caller: Context.Context<never>) => void
 
   constructor(services: Services, context: Context.Context<never>, check: (caller: Context.Context<never>) => void) {
     this.services = services
@@ -147,7 +133,7 @@ export class Registry {
       this.#toolsChanged()
       const calls = [...this.inFlight].filter(({ entry }) => entry !== undefined && entries.includes(entry))
       for (const call of calls) call.cancel(shutdown)
-      return this.idle(except, new Set(calls))
+      return this.waits.idle(except, new Set(calls))
     })
   }
 
@@ -189,14 +175,14 @@ export class Registry {
     this.#leave(call)
     call.trace?.end(result)
     this.observers.settled(call, result)
-    this.#release()
+    this.waits.release()
     return result
   }
 
   /** For a call that has no result, which only a defect of ours can do: nobody may wait for it. */
   drop(call: Call): void {
     this.#leave(call)
-    this.#release()
+    this.waits.release()
   }
 
   #leave(call: Call): void {
@@ -225,55 +211,14 @@ export class Registry {
     })
   }
 
-  /** Waits until no call (of `among`) is in flight but those in `inside`, the call that waits and those around it. */
-  idle(inside: ReadonlySet<Call>, among?: ReadonlySet<Call>): Effect.Effect<void> {
-    return Effect.callback((resume) => {
-      const waiter: Waiter = { inside, among, done: () => resume(Effect.void) }
-      this.#waiters.add(waiter)
-      // Whoever waits inside a call may be what others have waited for.
-      this.#release()
-      return Effect.sync(() => this.#waiters.delete(waiter))
-    })
-  }
-
   /** Refuses new calls, cancels all there are and waits for them; then asks what observers still do to stop. */
   shutdown(except: ReadonlySet<Call>): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.closed = true
       // A copy: a call that settles while it is cancelled leaves the set.
       for (const call of Array.from(this.inFlight)) call.cancel(shutdown)
-      return Effect.andThen(this.idle(except), this.observers.interrupt)
+      return Effect.andThen(this.waits.idle(except), this.observers.interrupt)
     })
-  }
-
-  /** Tells those whose wait is over: first the latest, which is the one that closed a circle of calls that wait. */
-  #release(): void {
-    if (this.#waiters.size === 0) return
-    for (const waiter of Array.from(this.#waiters).reverse()) {
-      // What an earlier one did when it was told may have ended this wait, too.
-      if (!this.#isIdle(waiter) || !this.#waiters.delete(waiter)) continue
-      waiter.done()
-    }
-  }
-
-  #isIdle(waiter: Waiter): boolean {
-    if (this.inFlight.size === 0) return true
-    if (waiter.among === undefined && waiter.inside.size === 0) return false
-    const held = Registry.#heldUp(waiter.inside)
-    for (const call of this.inFlight) if (concerns(waiter, call) && !held.has(call)) return false
-    return true
-  }
-
-  /** `calls`, and those that wait for one of them: who waited for these from inside `calls` would wait for ever. */
-  static #heldUp(calls: ReadonlySet<Call>): ReadonlySet<Call> {
-    const held = new Set(calls)
-    // It grows while it is walked.
-    for (const call of held) {
-      for (const waiter of call.registry.#waiters) {
-        if (concerns(waiter, call)) { for (const around of waiter.inside) held.add(around) }
-      }
-    }
-    return held
   }
 }
 

@@ -18,7 +18,6 @@ class Provisions {
   readonly taken = new Set<unknown>()
 
   get isLost(): boolean {
-    if (this.provided.size === 0) return false
     for (const value of this.provided) if (!this.taken.has(value)) return true
     return false
   }

@@ -220,6 +220,9 @@ export abstract class Work<A, E> implements Ward.Ward, Stoppable {
   }
 }
 
+/** Whoever waits for it comes behind the reactions that are in line already. */
+const turn = Promise.resolve()
+
 /** Runs `execute` at once and is over when what it returned has settled, if that is a promise. */
 export class PromiseWork<A, E> extends Work<A, E> {
   readonly #execute: (work: PromiseWork<A, E>) => PromiseLike<A> | A
@@ -250,7 +253,7 @@ export class PromiseWork<A, E> extends Work<A, E> {
     this.settle(Exit.succeed(value))
   }
 
-  /** A promise that was settled when it was returned has told so by the time that this comes to its turn. */
+  /** A turn later: a promise that was settled when it was returned has told so by then. */
   protected override whileRunning(f: () => void): void {
     void turn.then(() => super.whileRunning(f))
   }
@@ -258,8 +261,6 @@ export class PromiseWork<A, E> extends Work<A, E> {
   // The signal has said it.
   protected abort(): void {}
 }
-
-const turn = Promise.resolve()
 
 /** Runs `effect` at once in a fiber of its own, interruptible whatever region it was started from. */
 export class FiberWork<A, E> extends Work<A, E> {
