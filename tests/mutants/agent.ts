@@ -315,7 +315,7 @@ const log: ReadonlyArray<Mutant> = [
     name: "a process is known by its id alone",
     clause: "TURN-08",
     file: `${src}/internal/lease.ts`,
-    find: "return found === undefined || found.started === holder.started",
+    find: "return !differ(holder.started, found?.started ?? unknown)",
     replace: "return true",
     test: { file: files, title: "of another process with the same id is taken over" }
   },
@@ -476,9 +476,25 @@ const log: ReadonlyArray<Mutant> = [
     name: "a process of an earlier boot holds its lease",
     clause: "TURN-08",
     file: `${src}/internal/lease.ts`,
-    find: "if (holder.boot !== boot()) return false\n",
+    find: "if (differ(holder.boot, boot())) return false\n",
     replace: "",
     test: { file: files, title: "of a process of an earlier boot is taken over" }
+  },
+  {
+    name: "a process that could not read who it is has lost its lease",
+    clause: "TURN-08",
+    file: `${src}/internal/lease.ts`,
+    find: "one !== unknown && other !== unknown && one !== other",
+    replace: "one !== other",
+    test: { file: files, title: "of a process that runs, and could not read in which boot, is not taken over" }
+  },
+  {
+    name: "a log without its tables is a defect",
+    clause: "TURN-09",
+    file: `${src}/internal/sqlite.ts`,
+    find: "Effect.flatMap(open(file, \"read\"), (db) => prepare(file, () => sourceOf(file, db)))",
+    replace: "Effect.map(open(file, \"read\"), (db) => sourceOf(file, db))",
+    test: { file: files, title: "because a table of it is gone is refused" }
   },
   {
     name: "another program's database becomes a log",

@@ -108,30 +108,44 @@ describe.skipIf(process.platform !== "linux")("the lease", () => {
       }).pipe(Effect.scoped)
   )
 
-  const gone: ReadonlyArray<readonly [who: string, change: (lease: { started: string; boot: string }) => void]> = [
-    ["another process with the same id", (lease) => lease.started = "1"],
-    ["a process of an earlier boot", (lease) => lease.boot = "earlier"]
+  /** The lease of this process, in the hands of somebody else. */
+  const lease = () => {
+    const stat = readFileSync("/proc/self/stat", "utf8")
+    return {
+      started: stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]!,
+      boot: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()
+    }
+  }
+  const put = (file: string, { boot, started }: ReturnType<typeof lease>) =>
+    sql(file, `INSERT OR REPLACE INTO lease VALUES (1, ${process.pid}, '${started}', '${boot}', 'theirs')`)
+
+  const gone: ReadonlyArray<readonly [who: string, change: Partial<ReturnType<typeof lease>>]> = [
+    ["another process with the same id", { started: "1" }],
+    ["a process of an earlier boot", { boot: "earlier" }]
   ]
   it.live.each(gone)(
     cites("of %s is taken over", "TURN-08"),
     ([, change]) =>
       Effect.gen(function*() {
         const file = yield* written
-        const stat = readFileSync("/proc/self/stat", "utf8")
-        const lease = {
-          started: stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]!,
-          boot: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()
-        }
-        const put = () =>
-          sql(
-            file,
-            `INSERT OR REPLACE INTO lease VALUES (1, ${process.pid}, '${lease.started}', '${lease.boot}', 'theirs')`
-          )
-        yield* put()
+        yield* put(file, lease())
         assert.strictEqual((yield* Effect.flip(Effect.scoped(openFile(file))))._tag, "LogBusy")
-        change(lease)
-        yield* put()
+        yield* put(file, { ...lease(), ...change })
         yield* Effect.scoped(openFile(file))
+      }).pipe(Effect.scoped)
+  )
+
+  const untold: ReadonlyArray<readonly [what: string, change: Partial<ReturnType<typeof lease>>]> = [
+    ["when it began", { started: "" }],
+    ["in which boot", { boot: "" }]
+  ]
+  it.live.each(untold)(
+    cites("of a process that runs, and could not read %s, is not taken over", "TURN-08"),
+    ([, change]) =>
+      Effect.gen(function*() {
+        const file = yield* written
+        yield* put(file, { ...lease(), ...change })
+        assert.strictEqual((yield* Effect.flip(Effect.scoped(openFile(file))))._tag, "LogBusy")
       }).pipe(Effect.scoped)
   )
 
@@ -213,6 +227,20 @@ describe("a file that is not as it should be", () => {
         assert.strictEqual((yield* refused(join(file, "..", "nowhere", "log")))._tag, "LogFailed")
         assert.deepInclude(yield* Effect.flip(SessionLog.readSqlite(`${file}.none`)), { reason: "NotOpened" })
         assert.isFalse(existsSync(`${file}.none`))
+      }).pipe(Effect.scoped)
+  )
+
+  it.live(
+    cites("because a table of it is gone is refused, to readers and writers", "TURN-09"),
+    () =>
+      Effect.gen(function*() {
+        for (const table of ["event", "lease"]) {
+          const file = yield* written
+          yield* sql(file, `DROP TABLE ${table}`)
+          assert.strictEqual((yield* refused(file))._tag, "LogCorrupt", table)
+          if (table === "lease") continue
+          assert.strictEqual((yield* Effect.flip(SessionLog.readSqlite(file)))._tag, "LogCorrupt")
+        }
       }).pipe(Effect.scoped)
   )
 

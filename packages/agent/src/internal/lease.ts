@@ -8,7 +8,10 @@ import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import type { Holder } from "../LogError.ts"
 
-export const self = (): Holder => ({ pid: process.pid, started: seen(process.pid)?.started ?? "", boot: boot() })
+/** Says of a process or a boot that it could not be read which one it is. */
+const unknown = ""
+
+export const self = (): Holder => ({ pid: process.pid, started: seen(process.pid)?.started ?? unknown, boot: boot() })
 
 /**
  * Whether the holder is running. In doubt it is: a lease that is kept too long is a nuisance, one that is taken too early
@@ -18,7 +21,7 @@ export const self = (): Holder => ({ pid: process.pid, started: seen(process.pid
  * that too.
  */
 export const isAlive = (holder: Holder): boolean => {
-  if (holder.boot !== boot()) return false
+  if (differ(holder.boot, boot())) return false
   try {
     process.kill(holder.pid, 0)
   } catch (error) {
@@ -27,8 +30,11 @@ export const isAlive = (holder: Holder): boolean => {
   const found = seen(holder.pid)
   // One that has ended and that nobody has collected, for ever perhaps, writes nothing any more.
   if (found?.isZombie === true) return false
-  return found === undefined || found.started === holder.started
+  return !differ(holder.started, found?.started ?? unknown)
 }
+
+/** What could not be read (no file was free, say) says nothing. */
+const differ = (one: string, other: string): boolean => one !== unknown && other !== unknown && one !== other
 
 interface Seen {
   readonly started: string
@@ -61,11 +67,12 @@ const seen = (pid: number): Seen | undefined => {
 const boot = (): string => {
   switch (process.platform) {
     case "linux":
-      return attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) ?? ""
+      return attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) ?? unknown
     case "darwin":
-      return attempt(() => execFileSync("sysctl", ["-n", "kern.bootsessionuuid"], { encoding: "utf8" }).trim()) ?? ""
+      return attempt(() => execFileSync("sysctl", ["-n", "kern.bootsessionuuid"], { encoding: "utf8" }).trim()) ??
+        unknown
     default:
-      return ""
+      return unknown
   }
 }
 

@@ -10,7 +10,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { randomUUID } from "node:crypto"
-import type { DatabaseSync } from "node:sqlite"
+import type { DatabaseSync, StatementSync } from "node:sqlite"
 import {
   type Holder,
   LogBusy,
@@ -42,7 +42,7 @@ const lockTimeoutMillis = 1_000
 
 /** A connection that reads. */
 export const source = (file: string): Effect.Effect<Source, OpenError, Scope.Scope> =>
-  Effect.map(open(file, "read"), (db) => sourceOf(file, db))
+  Effect.flatMap(open(file, "read"), (db) => prepare(file, () => sourceOf(file, db)))
 
 /** A connection that writes, and the lease: released with the scope. */
 export const storage = Effect.fnUntraced(function*(
@@ -51,18 +51,21 @@ export const storage = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Storage, OpenError, Scope.Scope> {
   const db = yield* open(file, "write")
   yield* attempt(file, () => migrate(file, db, steps))
+  const { held, insert, read } = yield* prepare(file, () => ({
+    held: db.prepare("SELECT pid, started, boot, token FROM lease"),
+    insert: db.prepare("INSERT INTO event (seq, at, sum, event) VALUES (?, ?, ?, ?)"),
+    read: sourceOf(file, db)
+  }))
   const token = randomUUID()
   yield* Effect.acquireRelease(
-    attempt(file, () => acquire(file, db, token)),
+    attempt(file, () => acquire(file, db, held, token)),
     // A lease that cannot be given back is that of a process that will be gone.
     () => Effect.ignore(attempt(file, () => void db.prepare("DELETE FROM lease WHERE token = ?").run(token)))
   )
 
-  const held = db.prepare(selectLease)
-  const insert = db.prepare("INSERT INTO event (seq, at, sum, event) VALUES (?, ?, ?, ?)")
   let synchronous: "FULL" | "NORMAL" | undefined
   return {
-    ...sourceOf(file, db),
+    ...read,
     commit: (rows, durable) =>
       attempt(file, () => {
         const wanted = durable ? "FULL" : "NORMAL"
@@ -77,9 +80,6 @@ export const storage = Effect.fnUntraced(function*(
   }
 })
 
-/** There is one, or none. */
-const selectLease = "SELECT pid, started, boot, token FROM lease"
-
 interface LeaseRow extends Holder {
   readonly token: string
 }
@@ -87,10 +87,11 @@ interface LeaseRow extends Holder {
 const holderOf = (lease: LeaseRow | undefined): Holder =>
   lease === undefined ? { pid: 0, started: "", boot: "" } : { pid: lease.pid, started: lease.started, boot: lease.boot }
 
-const acquire = (file: string, db: DatabaseSync, token: string): void => {
+/** `held` finds the lease: there is one, or none. */
+const acquire = (file: string, db: DatabaseSync, held: StatementSync, token: string): void => {
   const { boot, pid, started } = Lease.self()
   transaction(db, () => {
-    const lease = db.prepare(selectLease).get() as LeaseRow | undefined
+    const lease = held.get() as LeaseRow | undefined
     if (lease !== undefined && Lease.isAlive(lease)) throw new LogBusy({ log: file, holder: holderOf(lease) })
     db.prepare("INSERT OR REPLACE INTO lease (one, pid, started, boot, token) VALUES (1, ?, ?, ?, ?)")
       .run(pid, started, boot, token)
@@ -169,13 +170,28 @@ const sourceOf = (file: string, db: DatabaseSync): Source => {
   }
 }
 
-const attempt = <A>(file: string, work: () => A): Effect.Effect<A, OpenError> =>
-  Effect.try({ try: work, catch: (error) => failure(file, error) })
+const attempt = <A>(
+  file: string,
+  work: () => A,
+  read: (file: string, error: unknown) => OpenError = failure
+): Effect.Effect<A, OpenError> => Effect.try({ try: work, catch: (error) => read(file, error) })
+
+/** Makes statements. Ours are right: one that makes no sense to the file names a table that is gone from it. */
+const prepare = <A>(file: string, make: () => A): Effect.Effect<A, OpenError> =>
+  attempt(file, make, (file, error) =>
+    (error as SqliteError).errcode === 1
+      ? new LogCorrupt({ log: file, problem: (error as SqliteError).message })
+      : failure(file, error))
+
+interface SqliteError extends Error {
+  readonly code?: string
+  readonly errcode?: number
+}
 
 /** **Source**: sqlite.org/rescode.html; the low byte of an extended code is the primary one. */
 const failure = (file: string, error: unknown): OpenError => {
   if (error instanceof LogBusy || error instanceof LogCorrupt || error instanceof LogFromFuture) return error
-  const { code, errcode, message } = error as Error & { readonly code?: string; readonly errcode?: number }
+  const { code, errcode, message } = error as SqliteError
   if (code === "ERR_INVALID_STATE") return new LogFailed({ log: file, reason: "Closed" })
   switch ((errcode ?? 0) & 0xff) {
     case 5:
