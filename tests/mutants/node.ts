@@ -448,6 +448,28 @@ const isolates: ReadonlyArray<Mutant> = [
     }
   },
   {
+    name: "a task is posted before there is somebody to stop it",
+    clause: "NODE-06",
+    file: `${src}/internal/isolate/isolate.ts`,
+    find: "  Effect.uninterruptibleMask((restore) => {\n",
+    replace: "  Effect.suspend((restore = <A>(wait: A) => wait) => {\n",
+    test: {
+      file: `${test}/WorkerTask.test.ts`,
+      title: "between any two operations of its host leaves nothing running"
+    }
+  },
+  {
+    name: "a task is forked before there is somebody to stop it",
+    clause: "NODE-06",
+    file: `${src}/WorkerTask.ts`,
+    find: "    Effect.uninterruptibleMask((restore) =>\n",
+    replace: "    Effect.suspend((restore = <A>(wait: A) => wait) =>\n",
+    test: {
+      file: `${test}/WorkerTask.test.ts`,
+      title: "between any two operations of its host leaves nothing running"
+    }
+  },
+  {
     name: "a task that does not stop is left running",
     clause: ["NODE-06", "NODE-07"],
     file: `${src}/internal/isolate/isolate.ts`,

@@ -96,8 +96,9 @@ export const make = <const Name extends string, P extends Codec, S extends Codec
   options: Options<P, S>
 ): Tool.Tool<Name, { readonly parameters: P; readonly success: S; readonly failure: typeof Schema.Never }> => {
   const { description, mode, parameters, render, success, timeout } = options
-  const encode = Schema.encodeEffect(parameters)
-  const decode = Schema.decodeUnknownEffect(success)
+  // As JSON also what a schema encodes to something else (a Date, a bigint): a thread would get it as it is.
+  const encode = Schema.encodeEffect(Schema.toCodecJson(parameters))
+  const decode = Schema.decodeUnknownEffect(Schema.toCodecJson(success))
   return Tool.make(name, {
     description,
     parameters,

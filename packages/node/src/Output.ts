@@ -5,6 +5,7 @@
  * be gigabytes. `bytes` counts everything that was read, so `cut` is exact, and `complete` says whether the end of
  * the stream was seen: a process that outlives its command may hold a pipe open, and then nobody can know.
  */
+import { wholeEnd, wholeStart } from "./internal/utf8.ts"
 
 /** The kept part of one output stream. */
 export interface Output {
@@ -46,22 +47,3 @@ export const toText = (self: Output): string => {
 }
 
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
-
-const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80
-
-/** Where a tail's first whole character starts: a UTF-8 character has at most three continuation bytes. */
-const wholeStart = (bytes: Uint8Array): number => {
-  let start = 0
-  while (start < 3 && start < bytes.length && isContinuation(bytes[start]!)) start++
-  return start
-}
-
-/** Where a head's last whole character ends. */
-const wholeEnd = (bytes: Uint8Array): number => {
-  let lead = bytes.length - 1
-  while (lead >= 0 && bytes.length - lead < 4 && isContinuation(bytes[lead]!)) lead--
-  if (lead < 0) return bytes.length
-  const byte = bytes[lead]!
-  const width = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
-  return bytes.length - lead < width ? lead : bytes.length
-}

@@ -20,7 +20,7 @@ import { FileFailed } from "./FileFailed.ts"
 import * as Files from "./Files.ts"
 import * as Http from "./Http.ts"
 import { HttpFailed } from "./HttpFailed.ts"
-import * as Keep from "./internal/keep.ts"
+import * as Utf8 from "./internal/utf8.ts"
 import * as Outcome from "./Outcome.ts"
 import * as Output from "./Output.ts"
 import * as Process from "./Process.ts"
@@ -138,8 +138,11 @@ export const readFile = Tool.make("read_file", {
   ],
   execute: Effect.fnUntraced(function*({ from = 0, maxBytes = shownBytes, path }) {
     const { bytes, size } = yield* (yield* Files.Files).readSlice(path, from, maxBytes)
-    const next = from + bytes.length
-    return { text: new TextDecoder().decode(bytes), size, ...(next < size && bytes.length > 0 ? { next } : {}) }
+    // A character that the end of a part goes through begins the next one, unless the part is that character.
+    const whole = from + bytes.length < size ? Utf8.wholeEnd(bytes) || bytes.length : bytes.length
+    const next = from + whole
+    const text = new TextDecoder().decode(bytes.subarray(0, whole))
+    return { text, size, ...(next < size && whole > 0 ? { next } : {}) }
   })
 })
 
@@ -184,6 +187,9 @@ export const listFiles = Tool.make("list_files", {
   })
 })
 
+/** What of a page: twice as much, since half of a page is markup. */
+const shownPageBytes = 2 * shownBytes
+
 /** Fetches a page as text. */
 export const httpGet = Tool.make("http_get", {
   description: "Fetches a URL with GET and returns the status and the body as text.",
@@ -193,24 +199,36 @@ export const httpGet = Tool.make("http_get", {
     url: Schema.String,
     status: Schema.Number,
     contentType: Schema.optionalKey(Schema.String),
-    text: Schema.String
+    text: Schema.String,
+    /** False where the page goes on behind the text. */
+    complete: Schema.Boolean
   }),
   failure: HttpFailed,
   timeout: "1 minute",
   execute: Effect.fnUntraced(function*({ url }) {
     const { body, headers, status, url: last } = yield* Http.open({ url, maxBytes: Number.MAX_SAFE_INTEGER })
-    const keep = Keep.make(shownBytes * 2)
-    // Once as much is there as is shown, the rest is not waited for: the connection is closed with the call.
-    yield* Stream.runForEach(
-      Stream.takeUntil(body, () => keep.output(false).bytes >= shownBytes * 2),
-      (bytes) => Effect.sync(() => keep.push(bytes))
+    const pieces: Array<Uint8Array> = []
+    let size = 0
+    // Once there is more than is shown, the rest is not waited for: the connection is closed with the call.
+    yield* body.pipe(
+      Stream.tap((piece) =>
+        Effect.sync(() => {
+          pieces.push(piece)
+          size += piece.length
+        })
+      ),
+      Stream.takeUntil(() => size > shownPageBytes),
+      Stream.runDrain
     )
+    const complete = size <= shownPageBytes
+    const shown = Buffer.concat(pieces).subarray(0, shownPageBytes)
     const contentType = headers["content-type"]
     return {
       url: last.href,
       status,
       ...(contentType === undefined ? {} : { contentType }),
-      text: Output.toText(keep.output(true))
+      text: new TextDecoder().decode(complete ? shown : shown.subarray(0, Utf8.wholeEnd(shown))),
+      complete
     }
   }, Effect.scoped)
 })

@@ -91,16 +91,19 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
   // The pool's scope owns the tasks too, so that closing it interrupts them instead of waiting for them.
   const scope = yield* Effect.scope
   const run: WorkerTask["run"] = (name, input, { onProgress = () => {} } = {}) =>
-    Effect.flatMap(
-      Effect.forkIn(runTask({ module: options.module.href, name, input, grace, onProgress }), scope),
-      joined
+    // Only the wait can be interrupted: a task that was forked must not be left before there is somebody to stop it.
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(
+        Effect.forkIn(runTask({ module: options.module.href, name, input, grace, onProgress }), scope),
+        (fiber) => joined(fiber, restore(Fiber.join(fiber)))
+      )
     )
   return { run }
 })
 
-/** Joins a fiber and takes its interruption over: what it then fails with is kept beside the interruption. */
-const joined = <A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<A, E> =>
-  Effect.onExit(Fiber.join(fiber), (exit) =>
+/** Waits with `join`, and takes over its interruption: what `fiber` then fails with is kept beside the interruption. */
+const joined = <A, E>(fiber: Fiber.Fiber<A, E>, join: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.onExit(join, (exit) =>
     Exit.hasInterrupts(exit)
       ? Effect.flatMap(Effect.andThen(Fiber.interrupt(fiber), Fiber.await(fiber)), (late) =>
         Option.match(Exit.findErrorOption(late), { onNone: () => Effect.void, onSome: Effect.fail }))

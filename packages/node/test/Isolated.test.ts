@@ -74,6 +74,25 @@ for (const isolate of kinds) {
         assert.deepStrictEqual(result._tag === "Success" ? result.value : result.error, { at })
       }))
 
+    it.live("gets and gives as JSON what its schemas encode to something else", () =>
+      Effect.gen(function*() {
+        const shape = Schema.Struct({ at: Schema.Date, big: Schema.BigInt, note: Schema.optional(Schema.String) })
+        const exact = Isolated.make("typesOf", {
+          description: "tells what it gets",
+          parameters: shape,
+          success: Schema.Struct({ got: Schema.Json, back: shape }),
+          module,
+          ...place,
+          name: "typesOf"
+        })
+        const input = { at: "2026-01-01T00:00:00.000Z", big: "12345678901234567890" }
+        const result = yield* call(exact, input)
+        assert.deepStrictEqual(
+          result._tag === "Success" ? result.value : result.error,
+          { got: { at: "string", big: "string" }, back: input }
+        )
+      }))
+
     it.live("fails under its own name, or says what became of its isolate", () =>
       Effect.gen(function*() {
         const result = yield* call(tool("fail", place))

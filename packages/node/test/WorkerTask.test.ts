@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { ToolCall } from "@quiesce/core"
 import { type TaskFailed, WorkerTask } from "@quiesce/node"
-import { Deferred, Effect, Exit, Fiber } from "effect"
+import { Deferred, Effect, Exit, Fiber, Scheduler } from "effect"
 import { cites } from "../../../tests/conformance/cites.ts"
 import { alive, fingerprint } from "./support/world.ts"
 
@@ -243,6 +243,29 @@ describe("a task that is interrupted", () => {
         yield* Fiber.interrupt(second)
         yield* Fiber.interrupt(first)
         assert.strictEqual(yield* Fiber.join(third), 3)
+      })
+  )
+
+  it.live(
+    cites("between any two operations of its host leaves nothing running", "NODE-06"),
+    () =>
+      Effect.gen(function*() {
+        const shared = new SharedArrayBuffer(8)
+        const counts = new Int32Array(shared)
+        const workers = yield* pool({ grace: "10 seconds" })
+        yield* threadOf(workers)
+        for (let turns = 0; turns < 60; turns++) {
+          const doomed = yield* Effect.forkChild(
+            // It yields as often as it can, and can be interrupted wherever it does.
+            Effect.provideService(workers.run("counted", shared), Scheduler.MaxOpsBeforeYield, 3),
+            { startImmediately: true }
+          )
+          for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow
+          yield* Fiber.interrupt(doomed)
+          // A task that was left there would have begun by the time that this one has run.
+          yield* threadOf(workers)
+          assert.strictEqual(Atomics.load(counts, 0), Atomics.load(counts, 1), `after ${turns} turns`)
+        }
       })
   )
 

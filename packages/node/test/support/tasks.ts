@@ -19,6 +19,11 @@ export const environment = () => ({ ...process.env })
 
 export const echo = (input: unknown) => input
 
+export const typesOf = (input: Record<string, unknown>) => ({
+  got: Object.fromEntries(Object.entries(input).map(([key, value]) => [key, typeof value])),
+  back: input
+})
+
 export const steps = (_: unknown, { progress }: Context) => {
   progress({ progress: 1, total: 2, message: "one" })
   progress({ progress: 2 })
@@ -32,6 +37,17 @@ export const polite = async (shared: SharedArrayBuffer | null, { progress, signa
     await sleep(1_000_000, undefined, { signal })
   } finally {
     if (shared !== null) Atomics.add(new Int32Array(shared), 0, 1)
+  }
+}
+
+/** Counts in `shared` that it began, and that it ended, which it does when it is asked to. */
+export const counted = async (shared: SharedArrayBuffer, { signal }: Context) => {
+  const counts = new Int32Array(shared)
+  Atomics.add(counts, 0, 1)
+  try {
+    await sleep(1_000_000, undefined, { signal })
+  } finally {
+    Atomics.add(counts, 1, 1)
   }
 }
 

@@ -51,7 +51,8 @@ export const toReport = (message: unknown): Report | undefined => Option.getOrUn
  * task then fails with, other than the abort itself, is kept beside the interruption.
  */
 export const run = (isolate: Isolate, task: Task): Effect.Effect<unknown, TaskFailed | NotStarted> =>
-  Effect.suspend(() => {
+  // Only the wait can be interrupted: a task that was posted must not be left before there is somebody to stop it.
+  Effect.uninterruptibleMask((restore) => {
     const id = isolate.nextTask()
     let started = false
     const settled = Deferred.makeUnsafe<unknown, TaskFailed>()
@@ -92,6 +93,7 @@ export const run = (isolate: Isolate, task: Task): Effect.Effect<unknown, TaskFa
     try {
       isolate.post({ _tag: "Run", task: id, module, name, input })
     } catch (error) {
+      isolate.listen(undefined)
       return Effect.fail(new TaskFailed({ reason: "NotJson", thrown: { name: "Error", message: String(error) } }))
     }
     const stop = Effect.gen(function*() {
@@ -101,7 +103,7 @@ export const run = (isolate: Isolate, task: Task): Effect.Effect<unknown, TaskFa
       const failure = Exit.findErrorOption(late.value)
       if (Option.isSome(failure) && isOwn(failure.value)) return yield* Effect.fail(failure.value)
     })
-    return Effect.raceFirst(result, Deferred.await(broken)).pipe(
+    return restore(Effect.raceFirst(result, Deferred.await(broken))).pipe(
       Effect.onExit((exit) => Exit.hasInterrupts(exit) || Exit.hasDies(exit) ? stop : Effect.void),
       Effect.ensuring(Effect.sync(() => isolate.listen(undefined)))
     )
