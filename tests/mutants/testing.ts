@@ -14,8 +14,8 @@ export const testing: ReadonlyArray<Mutant> = [
     name: "a preempted fiber is taken again at once",
     clause: "KIT-01",
     file: "packages/testing/src/internal/machine.ts",
-    find: "if (alone && !this.activity.moved) this.displaced = step",
-    replace: "if (alone && this.activity.moved) this.displaced = step",
+    find: "if (alone && !this.activity.moved) this.enabled.displaced = step",
+    replace: "if (alone && this.activity.moved) this.enabled.displaced = step",
     test: { file: "packages/testing/test/counts.test.ts", title: "a preempted fiber is not the next to run" }
   },
   {
@@ -47,7 +47,7 @@ export const testing: ReadonlyArray<Mutant> = [
     clause: "KIT-01",
     file: "packages/testing/src/internal/machine.ts",
     find: "if (this.decisions.decide(\"tick\", 2) === 0) return false",
-    replace: "if (this.outside.length > 0) return false",
+    replace: "if (this.enabled.outside.length > 0) return false",
     test: { file: "packages/testing/test/control.test.ts", title: "two outside steps share a tick" }
   },
   {
@@ -171,10 +171,18 @@ export const testing: ReadonlyArray<Mutant> = [
     test: { file: "packages/testing/test/planted.test.ts", title: "a lost wake-up is found" }
   },
   {
+    name: "what a search throws is told to nobody",
+    clause: "KIT-01",
+    file: "packages/testing/src/internal/session.ts",
+    find: "      this.thrown = { defect }\n      this.later(this.end)\n",
+    replace: "      throw defect\n",
+    test: { file: "packages/testing/test/misuse.test.ts", title: "an outcome that throws when it is told" }
+  },
+  {
     name: "timers fire without end",
     clause: "KIT-03",
-    file: "packages/testing/src/internal/machine.ts",
-    find: "if (this.pool.length + this.outside.length > 0) this.timersLeft--",
+    file: "packages/testing/src/internal/enabled.ts",
+    find: "if (this.fibers.length + this.outside.length > 0) this.timersLeft--",
     replace: "",
     test: { file: "packages/testing/test/counts.test.ts", title: "a program that sleeps again and again" }
   },

@@ -41,6 +41,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
+import { Once } from "./internal/once.ts"
 
 /** One invocation of a probed function. The first ending counts; later ones change nothing. */
 export interface Invocation<out Args extends ReadonlyArray<unknown>, in A, in E> {
@@ -66,29 +67,6 @@ export interface Probe<Args extends ReadonlyArray<unknown>, A, E = never> {
   readonly invoked: Effect.Effect<Invocation<Args, A, E>>
   /** All invocations so far, in order. */
   readonly invocations: ReadonlyArray<Invocation<Args, A, E>>
-}
-
-/** Something that happens once. */
-class Once<A> {
-  #happened: { readonly value: A } | undefined
-  #observers: Array<(value: A) => void> = []
-
-  get happened(): boolean {
-    return this.#happened !== undefined
-  }
-
-  happen(value: A): void {
-    if (this.#happened !== undefined) return
-    this.#happened = { value }
-    for (const observer of this.#observers.splice(0)) observer(value)
-  }
-
-  observe(observer: (value: A) => void): void {
-    if (this.#happened === undefined) this.#observers.push(observer)
-    else observer(this.#happened.value)
-  }
-
-  readonly wait = Effect.callback<A>((resume) => this.observe((value) => resume(Effect.succeed(value))))
 }
 
 class Held<Args extends ReadonlyArray<unknown>, A, E> implements Invocation<Args, A, E> {
@@ -167,8 +145,6 @@ export const make = <Args extends ReadonlyArray<unknown>, A, E = never>(): Probe
     })
   }
 }
-
-// The parts of a pipeline
 
 /** What a probed body is: a call's body that yields JSON. */
 export type Body = Probe<[arguments: Json, call: ToolCall.Running], Json, unknown>

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Edge, Explore, Report, Strategy } from "@quiesce/testing"
 import { Effect, Exit } from "effect"
+import { inspect } from "node:util"
 import { cites } from "../../../tests/conformance/cites.ts"
 import { lostUpdate } from "./fixtures/lostUpdate.ts"
 
@@ -59,6 +60,20 @@ describe("Explore: what is no exploration", () => {
           yield* messageOf(Effect.sync(() => kept!.action("late", () => {}))),
           "\"late\" comes after its run"
         )
+      })
+  )
+
+  it.effect(
+    cites("an outcome that throws when it is told ends the exploration with what it throws", "KIT-01"),
+    () =>
+      Effect.gen(function*() {
+        const hostile = {
+          [inspect.custom]: () => {
+            throw new Error("it is not to be looked at")
+          }
+        }
+        assert.include(yield* defectOf(Explore.run(Effect.succeed(hostile))), "it is not to be looked at")
+        assert.strictEqual((yield* Explore.run(Effect.void)).verdict, "passed")
       })
   )
 })

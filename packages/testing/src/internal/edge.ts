@@ -24,12 +24,13 @@ export class LiveEdge implements Edge.Shape {
     )
     // Taking an action back conflicts with its happening.
     const itself = `action ${step.seq}`
-    machine.outside.push(step)
+    machine.enabled.outside.push(step)
     return {
       withdraw: () => {
         machine.tracks.writes(itself)
-        const index = machine.outside.indexOf(step)
-        if (index >= 0) machine.outside.splice(index, 1)
+        const { outside } = machine.enabled
+        const index = outside.indexOf(step)
+        if (index >= 0) outside.splice(index, 1)
       }
     }
   }

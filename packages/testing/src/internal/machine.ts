@@ -2,7 +2,8 @@
  * One run of a program under one interleaving: the scheduler its fibers see, and the steps that can be taken.
  *
  * The fibers do nothing by themselves. Whatever could go on is a *step*: a task a fiber scheduled, something the
- * outside world does, or the earliest timer. `step` asks the chooser for one and runs it to its end.
+ * outside world does, or the earliest timer. `step` asks the chooser for one and runs it to its end. Preemption is a
+ * decision inside a step: at each operation of a fiber the scheduler asks whether the fiber gives way there.
  *
  * Invariants:
  * 1. Everything an interleaving leaves open is asked of `decisions`; nothing else here depends on time or chance.
@@ -15,6 +16,7 @@ import type * as Scheduler from "effect/Scheduler"
 import type { Chooser, Path, Step, Ways } from "./choices.ts"
 import { VirtualClock } from "./clock.ts"
 import { Decisions } from "./decisions.ts"
+import { Enabled } from "./enabled.ts"
 import { type Footprint, Tracks } from "./footprint.ts"
 import type { Narrator } from "./narrator.ts"
 import type { Fault, Verdict } from "./verdict.ts"
@@ -49,17 +51,15 @@ const firstPreemptibleOperation = 3
 export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatcher, Ways {
   readonly executionMode = "async"
   readonly clock = new VirtualClock(this)
-  readonly pool: Array<Step> = []
-  readonly outside: Array<Step> = []
+  readonly enabled: Enabled
   readonly invariants: Array<Statement> = []
   readonly conclusions: Array<Statement> = []
   readonly narrator: Narrator | undefined
   isExploring = true
   /** Whether the run was judged. */
   isOver = false
-  /** Whether the bounds on preemptions and on timers took a choice away. */
+  /** Whether the bound on preemptions took a choice away. */
   bounded = false
-  timersBounded = false
   running: AnyFiber | undefined
 
   /** What the current step touches. */
@@ -70,7 +70,6 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
   private readonly activity: Activity
   private readonly settings: Settings
   private preemptionsLeft: number
-  private timersLeft: number
   private stepsLeft: number
   /** The number the next step gets. */
   seq = 0
@@ -84,12 +83,8 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
   private mixed = false
   /** Set between the decision to preempt and the scheduling of the preempted fiber's rest. */
   private preempting = false
-  /** The rest of a preempted fiber: taking it as the very next step would be no preemption at all. */
-  private displaced: Step | undefined
   /** The last task scheduled, unless its owner went on running: then it is the owner's own resumption. */
   private lastScheduled: Step | undefined
-  /** Whether the next step falls into the tick of the current one. */
-  private sharesTick = false
 
   constructor(chooser: Chooser, activity: Activity, settings: Settings, narrator?: Narrator) {
     this.chooser = chooser
@@ -98,13 +93,11 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
     this.activity = activity
     this.settings = settings
     this.preemptionsLeft = settings.preemptions
-    this.timersLeft = settings.timers
+    this.enabled = new Enabled(this.clock.timers, settings.timers)
     this.stepsLeft = settings.steps
     this.narrator = narrator
     narrator?.attend(this)
   }
-
-  // The run
 
   /** Starts the program; its first slice runs at once. */
   start(fork: () => AnyFiber): void {
@@ -129,7 +122,7 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
         this.fail({ _tag: "ActionThrew", label: step.label, error })
       }
       this.leave()
-    } while (this.sharesTick)
+    } while (this.enabled.sharesTick)
     return true
   }
 
@@ -169,20 +162,20 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
     this.current = step
     this.slice = undefined
     this.mixed = false
-    this.displaced = undefined
+    this.enabled.displaced = undefined
     this.lastScheduled = undefined
     this.tracks.begin(step?.touches)
     // Two steps in one tick mix their reactions: what each touches is not known apart.
-    if (this.sharesTick) this.tracks.forget()
-    this.narrator?.enter(step, this.sharesTick)
+    if (this.enabled.sharesTick) this.tracks.forget()
+    this.narrator?.enter(step, this.enabled.sharesTick)
   }
 
   private leave(): void {
     // A fiber's last act in a slice that ends with a yield is to schedule its own resumption.
     if (this.lastScheduled !== undefined) this.lastScheduled.resumes = this.lastScheduled.owner
-    this.sharesTick = this.offersTick()
-    if (this.sharesTick) this.tracks.forget()
-    if (this.sharesTick || !this.activity.moved) this.settle()
+    this.enabled.sharesTick = this.offersTick()
+    if (this.enabled.sharesTick) this.tracks.forget()
+    if (this.enabled.sharesTick || !this.activity.moved) this.settle()
   }
 
   private check(statements: ReadonlyArray<Statement>): void {
@@ -196,51 +189,21 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
     }
   }
 
-  // Decisions
-
   way(way: number): Step {
-    if (this.sharesTick) return this.outside[way]!
-    // The displaced rest is the last in the pool: nothing has run since it was put there.
-    const fibers = this.displaced === undefined ? this.pool.length : this.pool.length - 1
-    if (way < fibers) return this.pool[way]!
-    return this.outside[way - fibers] ?? this.clock.timers[0]!
+    return this.enabled.way(way)
   }
 
   private next(): Step | undefined {
     if (this.decisions.over !== undefined) return undefined
-    if (!this.isExploring) return this.pool.shift() ?? this.clock.timers.shift() ?? this.outside.shift()
-    const count = this.sharesTick ? this.outside.length : this.countWays()
-    if (count === 0) return undefined
-    const pick = this.decisions.decide("next", count)
-    if (this.decisions.over !== undefined) return undefined
-    const step = this.way(pick)
-    switch (step.from) {
-      case "fiber":
-        this.pool.splice(pick, 1)
-        return step
-      case "outside":
-        this.outside.splice(this.outside.indexOf(step), 1)
-        return step
-      case "time":
-        this.clock.timers.shift()
-        if (this.pool.length + this.outside.length > 0) this.timersLeft--
-        return step
+    if (!this.isExploring) return this.enabled.takeFirst()
+    const count = this.enabled.count()
+    if (count === 0) {
+      // Nobody took the preempted fiber's place.
+      if (this.enabled.displaced !== undefined) this.decisions.giveUp({ _tag: "Redundant" })
+      return undefined
     }
-  }
-
-  private countWays(): number {
-    const others = this.pool.length + this.outside.length
-    if (others > 0 && this.timersLeft === 0 && this.clock.timers.length > 0) this.timersBounded = true
-    const count = others + (this.isTimerEnabled(others) ? 1 : 0)
-    if (this.displaced === undefined) return count
-    // Nobody took the preempted fiber's place.
-    if (count === 1) this.decisions.giveUp({ _tag: "Redundant" })
-    return count - 1
-  }
-
-  /** When its bound is reached, time stands still as long as anything else can go on. */
-  private isTimerEnabled(others: number): boolean {
-    return this.clock.timers.length > 0 && (this.timersLeft > 0 || others === 0)
+    const way = this.decisions.decide("next", count)
+    return this.decisions.over === undefined ? this.enabled.take(way) : undefined
   }
 
   /** Which of the values the outside world gives. */
@@ -255,7 +218,7 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
    * code resolves a promise and aborts a signal. It counts as a preemption, of the reactions.
    */
   private offersTick(): boolean {
-    if (this.current?.from !== "outside" || !this.activity.moved || this.outside.length === 0) return false
+    if (this.current?.from !== "outside" || !this.activity.moved || this.enabled.outside.length === 0) return false
     if (!this.isExploring || this.decisions.over !== undefined) return false
     if (this.preemptionsLeft === 0) {
       this.bounded = true
@@ -265,8 +228,6 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
     this.preemptionsLeft--
     return true
   }
-
-  // Scheduler
 
   shouldYield(fiber: AnyFiber): boolean {
     this.lastScheduled = undefined
@@ -291,14 +252,14 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
 
   scheduleTask(run: () => void, _priority: number): void {
     const step = this.makeStep("fiber", "", run, undefined)
-    this.pool.push(step)
+    this.enabled.fibers.push(step)
     this.lastScheduled = step
     if (!this.preempting) return
     this.preempting = false
     // Going on with the fiber is the same as not having preempted it only where it ran alone in this step, and no
     // promise reaction comes in between.
     const alone = !this.mixed && (this.current === undefined || this.current.from === "fiber")
-    if (alone && !this.activity.moved) this.displaced = step
+    if (alone && !this.activity.moved) this.enabled.displaced = step
   }
 
   flush(): void {}
@@ -307,7 +268,7 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
     if (this.slice === undefined) this.slice = fiber
     else {
       this.mixed = true
-      this.displaced = undefined
+      this.enabled.displaced = undefined
     }
     this.tracks.runs(fiber)
   }
@@ -315,14 +276,13 @@ export class Machine implements Scheduler.Scheduler, Scheduler.SchedulerDispatch
   /** Whether anything could come in between: another step, promise reactions, or the rest of this step. */
   private mayGiveWay(fiber: AnyFiber): boolean {
     if (!this.isExploring || this.decisions.over !== undefined) return false
-    if (this.pool.length > 0 || this.outside.length > 0 || this.isTimerEnabled(1)) return true
+    if (this.enabled.isAny) return true
     // Only of a step that does nothing but start the program or resume this fiber is it known that nothing follows.
     const follows = this.current !== undefined && this.current.resumes !== fiber
     return this.activity.moved || fiber !== this.slice || follows
   }
 
-  // What clock and edge need
-
+  /** For the clock and the edge, too. */
   makeStep(from: Step["from"], label: string, run: () => void, touches: Footprint | undefined): Step {
     if (touches !== undefined) this.chooser.described()
     const owner = from === "fiber" ? Fiber.getCurrent() : undefined

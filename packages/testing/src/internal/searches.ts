@@ -59,7 +59,7 @@ const deepening = (reduction: Reduction, settings: Settings): Plans => {
     next,
     isNew: (machine, verdict) => {
       bounded ||= machine.bounded
-      timersBounded ||= machine.timersBounded
+      timersBounded ||= machine.enabled.timersBounded
       return machine.preemptions === preemptions || verdict._tag === "Diverged"
     },
     reached: () => [...bounded ? ["preemptions" as const] : [], ...timersBounded ? ["timers" as const] : []],

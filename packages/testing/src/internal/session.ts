@@ -8,6 +8,7 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
 import * as Random from "effect/Random"
 import * as Scheduler from "effect/Scheduler"
@@ -52,13 +53,15 @@ export class Session implements Watcher {
   private readonly activity: Activity = { moved: false }
   private readonly subject: Subject
   private readonly search: Search
-  private readonly done: () => void
+  private readonly done: (exit: Exit.Exit<Session>) => void
   private readonly watch: Watch
   private machine: Machine | undefined
   private plan: Plan | undefined
   private stopped = false
+  /** What the search threw, or whoever it tells. */
+  private thrown: { readonly defect: unknown } | undefined
 
-  constructor(subject: Subject, search: Search, done: () => void) {
+  constructor(subject: Subject, search: Search, done: (exit: Exit.Exit<Session>) => void) {
     this.subject = subject
     this.search = search
     this.done = done
@@ -88,6 +91,17 @@ export class Session implements Watcher {
   }
 
   private readonly drive = (): void => {
+    try {
+      this.advance()
+    } catch (defect) {
+      // This is a turn of the event loop, and nobody is above it who would catch.
+      this.thrown = { defect }
+      this.later(this.end)
+    }
+  }
+
+  /** Goes on until the event loop has to have a turn. */
+  private advance(): void {
     const deadline = performance.now() + sliceMillis
     for (;;) {
       if (this.activity.moved) return this.later(this.drained)
@@ -113,7 +127,7 @@ export class Session implements Watcher {
 
   private readonly end = (): void => {
     this.watch.end()
-    this.done()
+    this.done(this.thrown === undefined ? Exit.succeed(this) : Exit.die(this.thrown.defect))
   }
 
   private later(f: () => void): void {
@@ -146,17 +160,17 @@ export class Session implements Watcher {
 }
 
 /**
- * Drives a search to its end.
+ * Drives a search to its end. What the search throws is a defect.
  *
  * **Interruption**: ends it after the run that is under way, and waits for that.
  */
 export const drive = (subject: Subject, search: Search): Effect.Effect<Session> =>
   Effect.callback<Session>((resume) => {
     let ended = false
-    let onEnd = (session: Session) => resume(Effect.succeed(session))
-    const session = new Session(subject, search, () => {
+    let onEnd: (exit: Exit.Exit<Session>) => void = resume
+    const session = new Session(subject, search, (exit) => {
       ended = true
-      onEnd(session)
+      onEnd(exit)
     })
     return Effect.callback<void>((resume) => {
       if (ended) return resume(Effect.void)
