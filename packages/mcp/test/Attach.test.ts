@@ -199,7 +199,7 @@ describe("tools attached to a server that somebody else connects", () => {
           yield* bodies.release("a")
           yield* Effect.promise(() => peer.frame(({ id, result }) => id === 1 && result !== undefined))
           peer.send(call(revision, 1, "echo", { text: "again" }))
-          yield* Effect.promise(() => peer.frame(({ result }) => result?.content?.[0].text === "again"))
+          yield* Effect.promise(() => peer.frame(() => peer.frames.filter(({ id }) => id === 1).length === 3))
           assert.deepStrictEqual(
             peer.frames.filter(({ id }) => id === 1).map(({ error, result }) => error?.code ?? result.content[0].text),
             [-32600, "\"released a\"", "again"]
