@@ -90,6 +90,8 @@ for (const revision of revisions) {
             )
             yield* promise(() => reading.ended)
             yield* registry.whenIdle
+            // Nobody waits for it, so that no server was made for it either.
+            assert.strictEqual(reading.response.status, 499)
             assert.deepStrictEqual(bodies.starts, [])
             assert.deepStrictEqual(reading.frames, [])
           })
