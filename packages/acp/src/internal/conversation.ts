@@ -90,10 +90,10 @@ export class Conversation {
     return Effect.scoped(turn).pipe(
       Effect.catchIf(
         (error) => error instanceof TooManySteps,
-        () => Effect.succeed({ stopReason: "max_turn_requests" })
+        (): Effect.Effect<Sdk.PromptResponse> => Effect.succeed({ stopReason: "max_turn_requests" })
       ),
       Effect.ensuring(Effect.suspend(() => hearing === undefined ? Effect.void : Fiber.await(hearing)))
-    ) as never
+    )
   }
 
   #tell(update: Sdk.SessionUpdate): Effect.Effect<void> {
