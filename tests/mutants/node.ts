@@ -368,7 +368,7 @@ const guardian: ReadonlyArray<Mutant> = [
     replace: "",
     test: {
       file: `${test}/Guardian.test.ts`,
-      title: "the commands of a process that is killed are ended by its guardian"
+      title: "a guardian hears of a command before it starts, and once more when it is over"
     }
   }
 ]

@@ -179,6 +179,9 @@ describe("Explore: what escapes", () => {
       })
       const { escapes } = yield* Explore.run(program)
       assert.deepStrictEqual(escapes.map(({ what }) => what), ["readFile"])
+      // A file may take longer than the exploration waits for it; an immediate never does.
+      const turns = Effect.andThen(Effect.sync(Escapes.immediates), Effect.never)
+      assert.deepStrictEqual(yield* escapesOf(turns), ["setImmediate"])
     }))
 
   it.live(cites("the traps are gone when the exploration is", "KIT-03"), () =>
